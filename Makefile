@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make            build ./pagereel and ./pagereel.so (the SQLite extension)
+# make demo       set up, build and run the main job        make test   every test
+# make bench      benchmarks, side by side                  make fuzz   fuzz targets, briefly
+# make install    DESTDIR= and prefix= are respected
+
+VERSION := 0.1
+prefix ?= /usr/local
+CC ?= cc
+BUILD ?= build
+Q := $(if $(V),,@)
+OPT ?= -O2 -g
+SAN ?=
+WERROR ?=
+
+PKGS := libtracefs libtraceevent libtracecmd sqlite3 libzstd
+CPPFLAGS += -I. -D_GNU_SOURCE -DPAGEREEL_VERSION='"$(VERSION)"'
+CFLAGS_ALL = -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wno-unused-parameter -Wno-missing-field-initializers -fno-strict-aliasing -fPIC -pthread \
+	$(OPT) $(SAN) $(WERROR) $(CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lstreamvbyte -lm -pthread
+
+# Command line tools first; every directory is one module.
+MODULES := base schema replay replay/models capture analyze cmd
+SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
+SQL := $(wildcard schema/*.sql analyze/*.sql)
+SQLOBJ := $(SQL:%.sql=$(BUILD)/%.sql.o)
+OBJ := $(SRCS:%.c=$(BUILD)/%.o) $(SQLOBJ)
+LIB := $(BUILD)/libpagereel.a
+
+all: pagereel pagereel.so
+
+ifeq ($(BUILD),build)
+pagereel: $(BUILD)/pagereel
+	$(Q)cp -f $< $@
+pagereel.so: $(BUILD)/pagereel.so
+	$(Q)cp -f $< $@
+else
+pagereel: $(BUILD)/pagereel
+pagereel.so: $(BUILD)/pagereel.so
+endif
+
+$(BUILD)/pagereel: $(BUILD)/pagereel.o $(LIB)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(LIB): $(OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The extension: the same decoder compiled against sqlite3ext.h. See schema/extension.c.
+EXT_SRCS := $(wildcard schema/extension.c schema/vtab*.c schema/*codec*.c) base/err.c base/names.c
+$(BUILD)/pagereel.so: $(EXT_SRCS) $(wildcard schema/*.h base/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -DPAGEREEL_EXTENSION -shared -o $@ $(EXT_SRCS) -lstreamvbyte
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# x/y.sql becomes: const char sql_x_y[] (dashes become underscores)
+$(BUILD)/%.sql.c: %.sql Makefile
+	@mkdir -p $(@D)
+	@{ printf 'extern const char sql_%s[];\nconst char sql_%s[] =\n' \
+		$(subst -,_,$(subst /,_,$*)) $(subst -,_,$(subst /,_,$*)); \
+	sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } > $@
+
+$(BUILD)/%.sql.o: $(BUILD)/%.sql.c
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# ---- tests: tests/run.sh counts what cmocka and bats report ------------------------------------
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT := $(UNIT_SRCS:%.c=$(BUILD)/%)
+HELPER_SRCS := $(wildcard tests/helpers/*.c)
+HELPERS := $(HELPER_SRCS:%.c=$(BUILD)/%)
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS) -lcmocka
+
+$(BUILD)/tests/helpers/%: tests/helpers/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< -lm -pthread
+
+unit: $(UNIT)
+helpers: $(HELPERS)
+
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+unit-asan:
+	$(MAKE) BUILD=build-asan OPT='-O1 -g' SAN='$(SANFLAGS)' WERROR='$(WERROR)' unit
+
+check-layers:
+	@tests/check-layers.sh
+
+test:
+	@tests/run.sh
+
+clean:
+	rm -rf build build-* pagereel pagereel.so
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+.PHONY: all unit unit-asan helpers test check-layers clean demo bench fuzz install
+.SECONDARY:
