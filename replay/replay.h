@@ -30,4 +30,93 @@ struct demand_source {
 	uint64_t first_ts_ns, last_ts_ns;
 };
 
+/* ---- kernel models: a fixed pipeline with a policy in it ----------------------------------------- */
+
+/* A run of neighbouring page ids in one file (or address space): ids first_id .. first_id+pages-1. */
+struct replay_extent {
+	uint32_t first_id;
+	uint32_t pages;
+	uint32_t file_id;	/* 0: anonymous */
+	uint64_t first_index;	/* page index in the file, or address >> 12 */
+	uint64_t file_pages;	/* size of the file, UINT64_MAX if unknown */
+};
+
+/* What the capture's context says; a field that is unknown has its model's default. */
+struct replay_context {
+	char kernel_release[64];
+	uint32_t nr_cpus;
+	uint32_t nr_nodes;
+	uint64_t total_pages;		/* memory of the machine */
+	uint64_t limit_pages;		/* of the recorded memcg; UINT64_MAX: none */
+	uint64_t other_charge_pages;	/* charged to it but no page cache (kmem, anon) */
+	uint32_t read_ahead_pages;
+	uint32_t swappiness;		/* 0..200 */
+	bool has_swap;
+	bool memcg_v2;
+};
+
+struct kernel_config {
+	uint32_t capacity_pages;	/* the memcg's limit, or memory, to replay at */
+	uint32_t nr_ids;
+	uint64_t seed;
+	const void *params;
+	const struct replay_context *context;
+	const struct replay_extent *extents;	/* by first_id */
+	size_t nr_extents;
+};
+
+/*
+ * What any replay counts. UINT64_MAX (MODEL_COUNTER_NONE): not applicable or not knowable: NULL in
+ * SQL, n/a in text. Conservation: accesses = hits + misses; fills >= fills_compulsory;
+ * fills - evictions - removed = resident at the end.
+ */
+struct replay_counters {
+	uint64_t accesses;		/* pages asked for */
+	uint64_t hits, misses;
+	uint64_t fills;			/* pages brought in, readahead included */
+	uint64_t fills_compulsory;	/* first touch of a page */
+	uint64_t fills_whole_write;	/* whole-page writes: cost no read */
+	uint64_t fills_undemanded;	/* metadata and readahead nobody asked for */
+	uint64_t evictions;
+	uint64_t scanned, reclaimed, activated, deactivated, rotated;
+	uint64_t refaults;		/* fills of pages that a shadow or ghost remembers */
+	uint64_t written, swapped_out, swapped_in;
+	uint64_t resident_pages;
+	uint64_t metadata_bytes;
+};
+
+/* An operation that costs CPU, counted by the model, priced by a cost profile. */
+struct replay_cost {
+	const char *component;	/* "lookup", "fill", "scan", "reclaim", "slab", "stats_flush", ... */
+	const char *operation;	/* key into the cost profile: "scan.page", "reclaim.page", ... */
+	uint64_t count;
+};
+
+struct kernel_model;
+
+/*
+ * A kernel model needs time, tasks and side effects, so it gets whole demand records, in order, a
+ * block at a time, with all columns. CPU and I/O costs are not its business: it counts operations.
+ */
+struct kernel_ops {
+	const char *name;	/* "linux-6.18" */
+	const char *title;
+	const char *source;	/* kernel version and functions */
+	const struct param *params;
+	size_t params_bytes;
+
+	struct kernel_model *(*create)(const struct kernel_config *config, int *code,
+				       struct err *err);
+	/* hit, unless NULL: one byte per page of every access record, in order (for intervals). */
+	int (*feed)(struct kernel_model *model, const struct demand_block *block, uint8_t *hit,
+		    struct err *err);
+	void (*counters)(const struct kernel_model *model, struct replay_counters *out);
+	/* Writes at most @max entries, returns how many there are. */
+	int (*costs)(const struct kernel_model *model, struct replay_cost *out, int max);
+	void (*destroy)(struct kernel_model *model);
+};
+
+/* replay/kernel/registry.c, a line each; NULL-terminated. */
+extern const struct kernel_ops *const kernel_models[];
+
 #endif

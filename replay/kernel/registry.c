@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* registry.c - the kernel models, one line each. */
+#include "replay/replay.h"
+
+#define MODELS(X)
+
+#define DECLARE(name) extern const struct kernel_ops name##_ops;
+MODELS(DECLARE)
+
+#define ENTRY(name) &name##_ops,
+const struct kernel_ops *const kernel_models[] = { MODELS(ENTRY) NULL };
