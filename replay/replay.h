@@ -92,6 +92,33 @@ struct replay_cost {
 	uint64_t count;
 };
 
+/* ---- cost profiles (replay/cost.c) ----------------------------------------------------------------- */
+
+struct cost_entry {
+	const char *operation;
+	double ns;
+	double stderr_ns;	/* NaN: not known */
+	const char *source;	/* how it was got, for people */
+};
+
+/* Built in, measured on a host, or calibrated; the owner of an own one keeps entries and strings. */
+struct cost_profile {
+	const char *name;
+	const struct cost_entry *entries;
+	size_t nr_entries;
+};
+
+/* Linux 6.18 on the machine named in replay/cost.c. Static, never NULL. */
+const struct cost_profile *cost_profile_builtin(void);
+
+/* The entry, or NULL if the profile has no price for @operation. */
+const struct cost_entry *cost_find(const struct cost_profile *profile, const char *operation);
+
+/* ns per operation; NaN if unknown (store NULL, not 0). */
+double cost_ns(const struct cost_profile *profile, const char *operation);
+
+/* ---- kernel models, continued ---------------------------------------------------------------------- */
+
 struct kernel_model;
 
 /*
