@@ -43,6 +43,9 @@ int err_exit_status(int code);
 /* "64M", "1.5G", "4096", "16KiB" -> bytes (IEC). -EINVAL with text on anything else or overflow. */
 int parse_size_bytes(const char *text, uint64_t *bytes, struct err *err);
 
+/* "20M", "1.5k", "300": a number of things, decimal k/M/G (a size in bytes is IEC). */
+int parse_count(const char *text, uint64_t *count, struct err *err);
+
 /* "250us", "1.5s", "2m", "60s", "1h", a plain number means seconds -> ns. */
 int parse_duration_ns(const char *text, uint64_t *ns, struct err *err);
 
@@ -67,6 +70,7 @@ enum param_type {
 	PARAM_PCT,	/* double, 0..100 unless min/max say otherwise */
 	PARAM_ENUM,	/* int, index into choices */
 	PARAM_STRING,	/* const char *; points into memory kept by params_parse's caller */
+	PARAM_COUNT,	/* uint64_t, parsed with decimal k/M/G */
 };
 
 /*

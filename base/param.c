@@ -115,6 +115,9 @@ static int param_store(const struct param *p, void *obj, const char *what, const
 	case PARAM_NS:
 		ret = parse_duration_ns(text, &whole, &why);
 		break;
+	case PARAM_COUNT:
+		ret = parse_count(text, &whole, &why);
+		break;
 	case PARAM_DOUBLE:
 	case PARAM_PCT:
 		ret = parse_double(text, &number);
@@ -132,7 +135,8 @@ static int param_store(const struct param *p, void *obj, const char *what, const
 	if (ret)
 		return err_set(err, -EINVAL, "%s: %s=%s cannot be understood%s%s", what, p->name,
 			       text, why.text[0] ? ": " : "", why.text);
-	if (p->type == PARAM_U64 || p->type == PARAM_BYTES || p->type == PARAM_NS) {
+	if (p->type == PARAM_U64 || p->type == PARAM_BYTES || p->type == PARAM_NS ||
+	    p->type == PARAM_COUNT) {
 		ret = range_check(p, (double)whole, what, text, err);
 		if (!ret)
 			*(uint64_t *)slot = whole;
@@ -191,6 +195,7 @@ static int param_print(const struct param *p, const void *obj, char *buf, size_t
 	switch (p->type) {
 	case PARAM_U64:
 	case PARAM_BYTES:
+	case PARAM_COUNT:
 		return snprintf(buf, buf_bytes, "%llu", (unsigned long long)*(const uint64_t *)slot);
 	case PARAM_NS:
 		return snprintf(buf, buf_bytes, "%lluns", (unsigned long long)*(const uint64_t *)slot);

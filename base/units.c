@@ -23,6 +23,10 @@ static const struct suffix size_suffixes[] = {
 	{ NULL, 0 },
 };
 
+static const struct suffix count_suffixes[] = {
+	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { NULL, 0 },
+};
+
 static const struct suffix time_suffixes[] = {
 	{ "", 1e9 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
 	{ "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 },
@@ -67,6 +71,13 @@ int parse_size_bytes(const char *text, uint64_t *bytes, struct err *err)
 {
 	if (parse_suffixed(text, size_suffixes, bytes))
 		return err_set(err, -EINVAL, "'%s' is not a size (like 512K, 64M, 1.5G)", text);
+	return 0;
+}
+
+int parse_count(const char *text, uint64_t *count, struct err *err)
+{
+	if (parse_suffixed(text, count_suffixes, count))
+		return err_set(err, -EINVAL, "'%s' is not a count (like 300, 50k, 20M)", text);
 	return 0;
 }
 

@@ -41,6 +41,7 @@ struct command {
 	const char *args;	/* "-o RUN.db [OPTION]... [-- COMMAND [ARG...]]" */
 	const char *summary;	/* one line for the list of commands */
 	const char *examples;	/* three lines, each "pagereel ..." */
+	void (*help_more)(FILE *out);	/* NULL, or what --help prints below the options */
 	/* argv[0] is the command's name. Returns the exit status. */
 	int (*run)(const struct command *self, int argc, char **argv);
 };

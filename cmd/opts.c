@@ -24,6 +24,8 @@ static void help_print(const struct command *self, const struct opt *opts)
 		printf("  %-30s %s\n", left, opts->help);
 	}
 	printf("  %-30s %s\n", "    --help", "this text");
+	if (self->help_more)
+		self->help_more(stdout);
 }
 
 static int opt_store(const struct opt *opt, const char *text, struct err *err)

@@ -25,6 +25,17 @@ static void sizes_parse_and_refuse(void **state)
 		assert_int_equal(parse_size_bytes(bad[i], &bytes, NULL), -EINVAL);
 }
 
+static void counts_are_decimal_where_sizes_are_iec(void **state)
+{
+	uint64_t count;
+
+	assert_int_equal(parse_count("20M", &count, NULL), 0);
+	assert_int_equal(count, 20000000);
+	assert_int_equal(parse_count("1.5k", &count, NULL), 0);
+	assert_int_equal(count, 1500);
+	assert_int_equal(parse_count("1MiB", &count, NULL), -EINVAL);
+}
+
 static void durations_parse(void **state)
 {
 	uint64_t ns;
@@ -101,6 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_parse_and_refuse),
+		cmocka_unit_test(counts_are_decimal_where_sizes_are_iec),
 		cmocka_unit_test(durations_parse),
 		cmocka_unit_test(bytes_format_back),
 		cmocka_unit_test(params_round_trip),
