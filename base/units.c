@@ -129,13 +129,18 @@ const char *format_bytes(char *buf, size_t buf_bytes, uint64_t bytes)
 
 const char *format_ns(char *buf, size_t buf_bytes, double ns)
 {
-	if (ns < 1e3)
-		snprintf(buf, buf_bytes, "%.0f ns", ns);
-	else if (ns < 1e6)
-		snprintf(buf, buf_bytes, "%.3g us", ns / 1e3);
-	else if (ns < 1e9)
-		snprintf(buf, buf_bytes, "%.3g ms", ns / 1e6);
-	else
-		snprintf(buf, buf_bytes, ns < 1e11 ? "%.3g s" : "%.0f s", ns / 1e9);
+	static const struct { double below, scale; const char *unit; } steps[] = {
+		{ 999.5, 1, "ns" }, { 999.5e3, 1e3, "us" }, { 999.5e6, 1e6, "ms" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		/* Below what three digits would round up to 1000: "1 ms", not "1e+03 us". */
+		if (ns >= steps[i].below)
+			continue;
+		snprintf(buf, buf_bytes, i ? "%.3g %s" : "%.0f %s", ns / steps[i].scale,
+			 steps[i].unit);
+		return buf;
+	}
+	snprintf(buf, buf_bytes, ns < 99.95e9 ? "%.3g s" : "%.0f s", ns / 1e9);
 	return buf;
 }
