@@ -189,7 +189,7 @@ struct page_chunk {
 	size_t data_bytes;
 };
 
-/* Collects the events of one CPU as columns. Not thread-safe. ~1 MiB. */
+/* Collects the events of one CPU. Not thread-safe. 768 KiB; packing takes 2 MiB for a moment. */
 struct page_packer;
 
 struct page_packer *page_packer_new(int64_t capture_id, int cpu, uint32_t sample_mask);
@@ -227,7 +227,8 @@ struct file_map;
 
 struct file_map *file_map_new(uint32_t first_id);
 void file_map_free(struct file_map *map);
-/* @dev as in the kernel's events: major << 20 | minor. *fresh (nullable): seen for the first time. */
+/* @dev as in the kernel's events: major << 20 | minor. *fresh (nullable): seen for the first time.
+ * 0 (unknown) when memory ran out. */
 uint32_t file_map_id(struct file_map *map, uint32_t dev, uint64_t ino, bool *fresh);
 
 /* ---- demand stream --------------------------------------------------------------------------- */

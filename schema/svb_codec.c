@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* svb_codec.c - columns of u32, each in the mode that takes the fewest bytes; every length checked. */
+#include <errno.h>
+#include <streamvbyte.h>
+
+#include "schema/svb.h"
+
+/* What decides the mode: one pass, no branches. */
+struct column_stats {
+	uint32_t differs;	/* 0: all are equal to the first */
+	uint32_t any;		/* the or of all */
+	uint32_t nr_above_0, nr_above_8, nr_above_16, nr_above_24;	/* bits */
+};
+
+static struct column_stats column_look(const uint32_t *values, uint32_t nr)
+{
+	uint32_t differs = 0, any = 0, above_0 = 0, above_8 = 0, above_16 = 0, above_24 = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t v = values[i];
+
+		differs |= v ^ values[0];
+		any |= v;
+		above_0 += v != 0;
+		above_8 += v > 0xff;
+		above_16 += v > 0xffff;
+		above_24 += v > 0xffffff;
+	}
+	return (struct column_stats){ differs, any, above_0, above_8, above_16, above_24 };
+}
+
+static enum column_mode column_choose(const struct column_stats *s, uint32_t nr)
+{
+	uint32_t control = (nr + 3) / 4, above = s->nr_above_8 + s->nr_above_16;
+	uint32_t svb = control + nr + above + s->nr_above_24;
+	uint32_t svb0 = control + s->nr_above_0 + above + s->nr_above_16;
+	/* a gap takes 1.25 bytes, 2.25 if the column has very few values */
+	uint64_t sparse = 8 + 2 * (uint64_t)s->nr_above_0 + s->nr_above_0 / 2 + above +
+			  s->nr_above_24 + (s->nr_above_0 < nr / 256 ? s->nr_above_0 : 0);
+	enum column_mode mode = svb0 < svb ? COLUMN_SVB0 : COLUMN_SVB;
+	uint64_t best = svb0 < svb ? svb0 : svb;
+
+	if (!s->differs)
+		return COLUMN_CONST;
+	if (s->any <= 0xff && nr <= best) {
+		mode = COLUMN_BYTES;
+		best = nr;
+	} else if (s->any <= 0xffff && 2ULL * nr <= best) {
+		mode = COLUMN_WORDS;
+		best = 2ULL * nr;
+	}
+	return sparse < best ? COLUMN_SPARSE : mode;
+}
+
+static uint8_t *sparse_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32_t *scratch)
+{
+	uint32_t *gaps = scratch, *kept = scratch + nr, k = 0, from = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!values[i])
+			continue;
+		gaps[k] = i - from;
+		kept[k++] = values[i];
+		from = i + 1;
+	}
+	out = store_u32(out, k);
+	out += streamvbyte_encode(gaps, k, out);
+	return out + streamvbyte_encode(kept, k, out);
+}
+
+uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32_t any,
+		       uint32_t *scratch)
+{
+	struct column_stats stats;
+	enum column_mode mode = COLUMN_ZERO;
+
+	if (any) {
+		stats = column_look(values, nr);
+		if (stats.any)
+			mode = column_choose(&stats, nr);
+	}
+	*out++ = mode;
+	switch (mode) {
+	case COLUMN_CONST:
+		return store_u32(out, values[0]);
+	case COLUMN_BYTES:
+		for (uint32_t i = 0; i < nr; i++)
+			out[i] = values[i];
+		return out + nr;
+	case COLUMN_WORDS:
+		for (uint32_t i = 0; i < nr; i++) {
+			out[2 * i] = values[i];
+			out[2 * i + 1] = values[i] >> 8;
+		}
+		return out + 2ULL * nr;
+	case COLUMN_SVB:
+		return out + streamvbyte_encode(values, nr, out);
+	case COLUMN_SVB0:
+		return out + streamvbyte_encode_0124(values, nr, out);
+	case COLUMN_SPARSE:
+		return sparse_encode(out, values, nr, scratch);
+	default:
+		return out;
+	}
+}
+
+/* The bytes of the four values of a control byte; with zero_mode code 0 takes none, 3 takes 4. */
+static uint32_t control_bytes(uint8_t control, uint32_t nr, bool zero_mode)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < nr; i++, control >>= 2) {
+		uint32_t code = control & 3;
+
+		sum += zero_mode ? code + (code == 3) : code + 1;
+	}
+	return sum;
+}
+
+/*
+ * Eight control bytes at a time: the codes are summed as 2-bit, then 4-bit, then 8-bit fields of
+ * one word. In zero mode a code of 3 (both bits set) counts one more.
+ */
+static uint64_t control_word_sum(uint64_t word, bool zero_mode)
+{
+	const uint64_t ones = 0x5555555555555555ULL;
+	uint64_t low = word & ones, high = word >> 1 & ones;
+	uint64_t sum = __builtin_popcountll(low) + 2ULL * __builtin_popcountll(high);
+
+	return zero_mode ? sum + __builtin_popcountll(low & high) : sum + 32;
+}
+
+size_t svb_bytes(const uint8_t *in, size_t left_bytes, uint32_t nr, bool zero_mode)
+{
+	size_t nr_control = ((size_t)nr + 3) / 4, full = nr / 4, i = 0;
+	uint64_t sum = 0;
+
+	if (nr_control > left_bytes)
+		return 0;
+	for (; i + 8 <= full; i += 8)
+		sum += control_word_sum(load_u64(in + i), zero_mode);
+	for (; i < full; i++)
+		sum += control_bytes(in[i], 4, zero_mode);
+	if (nr % 4)
+		sum += control_bytes(in[full], nr % 4, zero_mode);
+	return nr_control + sum <= left_bytes ? nr_control + sum : 0;
+}
+
+static int svb_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, bool zero_mode)
+{
+	size_t used_bytes = svb_bytes(in->at, bytes_left(in), nr, zero_mode);
+
+	if (!used_bytes)
+		return nr ? -EBADMSG : 0;
+	if (zero_mode)
+		streamvbyte_decode_0124(in->at, values, nr);
+	else
+		streamvbyte_decode(in->at, values, nr);
+	in->at += used_bytes;
+	return 0;
+}
+
+static int sparse_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_t *scratch)
+{
+	uint32_t *gaps = scratch, *kept = scratch + nr + SVB_PAD_VALUES, k;
+	uint64_t at = 0;
+
+	if (bytes_left(in) < 4)
+		return -EBADMSG;
+	k = load_u32(in->at);
+	in->at += 4;
+	if (k > nr || svb_decode(in, gaps, k, false) || svb_decode(in, kept, k, false))
+		return -EBADMSG;
+	memset(values, 0, sizeof(*values) * nr);
+	for (uint32_t i = 0; i < k; i++) {
+		at += gaps[i];
+		if (at >= nr)
+			return -EBADMSG;
+		values[at++] = kept[i];
+	}
+	return 0;
+}
+
+static int fixed_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_t width)
+{
+	const uint8_t *p = in->at;
+
+	if (bytes_left(in) / width < nr)
+		return -EBADMSG;
+	if (width == 1)
+		for (uint32_t i = 0; i < nr; i++)
+			values[i] = p[i];
+	else
+		for (uint32_t i = 0; i < nr; i++)
+			values[i] = p[2 * i] | (uint32_t)p[2 * i + 1] << 8;
+	in->at += (size_t)width * nr;
+	return 0;
+}
+
+static int const_decode(struct byte_reader *in, uint32_t *values, uint32_t nr)
+{
+	uint32_t value;
+
+	if (bytes_left(in) < 4)
+		return -EBADMSG;
+	value = load_u32(in->at);
+	in->at += 4;
+	for (uint32_t i = 0; i < nr; i++)
+		values[i] = value;
+	return 0;
+}
+
+int column_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_t *scratch,
+		  bool *zero)
+{
+	enum column_mode mode;
+
+	if (!bytes_left(in))
+		return -EBADMSG;
+	mode = *in->at++;
+	if (zero)
+		*zero = mode == COLUMN_ZERO;
+	switch (mode) {
+	case COLUMN_ZERO:
+		if (!zero)
+			memset(values, 0, sizeof(*values) * nr);
+		return 0;
+	case COLUMN_CONST:
+		return const_decode(in, values, nr);
+	case COLUMN_BYTES:
+		return fixed_decode(in, values, nr, 1);
+	case COLUMN_WORDS:
+		return fixed_decode(in, values, nr, 2);
+	case COLUMN_SVB:
+		return svb_decode(in, values, nr, false);
+	case COLUMN_SVB0:
+		return svb_decode(in, values, nr, true);
+	case COLUMN_SPARSE:
+		return sparse_decode(in, values, nr, scratch);
+	default:
+		return -EBADMSG;
+	}
+}
