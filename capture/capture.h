@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * capture.h - sources of events: the catalogue of tracepoints, their decoders, live capture.
+ *
+ * The catalogue and the decoders serve live capture and imports of trace.dat and text alike: which
+ * tracepoint says what about pages stands in one table (page_source.c), field names are looked up in
+ * the event's own format, and no offset is written down anywhere.
+ */
+#ifndef PAGEREEL_CAPTURE_H
+#define PAGEREEL_CAPTURE_H
+
+#include "base/base.h"
+#include "schema/schema.h"
+
+/* ---- catalogue ------------------------------------------------------------------------------- */
+
+enum event_stream {
+	STREAM_DEMAND,	/* what programs ask for: limited to the chosen tasks */
+	STREAM_RECLAIM,	/* what the kernel does: everyone but the capturer */
+	NR_STREAMS
+};
+
+const char *event_stream_name(enum event_stream stream);	/* "demand", "reclaim" */
+
+/* An event under all the names it has had, the present one first. */
+struct catalogue_event {
+	const char *system;
+	const char *names[3];	/* ends with NULL if shorter */
+	enum event_stream stream;
+	bool packed;		/* too fast for a table from the start */
+};
+
+struct event_group {
+	const char *name;
+	const char *help;
+	const char *cost;	/* what recording it costs, as text */
+	bool by_default;	/* recorded when a command is given and no -e */
+	const struct catalogue_event *events;
+	int nr_events;
+};
+
+extern const struct event_group event_groups[];
+extern const int nr_event_groups;
+
+const struct event_group *event_group_find(const char *name);	/* NULL: none */
+/* The entry of @system:@name under any of its names, or NULL: unknown events are fine too. */
+const struct catalogue_event *catalogue_find(const char *system, const char *name);
+
+/* ---- page events: which tracepoint says what about pages -------------------------------------------- */
+
+/*
+ * Names are those of the event's fields. @first is the first page, or with @first_is_bytes a byte
+ * position or address; @last the last page (inclusive), or @nr_bytes a length in bytes; neither: one
+ * page, times the folio's 1 << @order. A missing @pfn or @order reads as 0.
+ */
+struct page_source {
+	const char *system, *name;
+	enum page_op op;
+	const char *dev;	/* major << 20 | minor */
+	const char *bdi;	/* in place of dev: a text "7:0", "btrfs-1" */
+	const char *ino;
+	const char *first, *last, *nr_bytes;
+	bool first_is_bytes;
+	const char *pfn, *order, *flags;
+	uint64_t anon_flag;	/* bit of @flags */
+};
+
+/* NULL: not an event about pages. */
+const struct page_source *page_source_find(const char *system, const char *name);
+
+/* A page event before its file has an id. event.ts_ns and event.file_id are the caller's to set. */
+struct page_raw {
+	struct page_event event;
+	uint32_t dev;		/* 0: unknown */
+	uint64_t ino;
+	char bdi[32];		/* the name of a backing device that is not "major:minor", else "" */
+};
+
+/*
+ * The slow way, for text: @get gives the value of a field by name (false: it has none), @text the
+ * text of the bdi. 1: filled; 0: an event that says nothing (a write of 0 bytes); -EBADMSG: a field
+ * that every such event has is missing.
+ */
+typedef bool (*page_field_get)(void *ctx, const char *field, uint64_t *value, const char **text);
+int page_source_fill(const struct page_source *source, page_field_get get, void *ctx,
+		     struct page_raw *raw);
+
+/* "7:0" -> 7 << 20; false if @text is no such pair (then raw.bdi keeps it). */
+bool bdi_parse_dev(const char *text, size_t text_bytes, uint32_t *dev);
+
+/* ---- decoders: offsets found once per event, from its format ------------------------------------------ */
+
+struct tep_event;
+struct event_decoder;
+
+/* @event stays the caller's and must live as long. NULL: no memory. */
+struct event_decoder *event_decoder_new(struct tep_event *event);
+void event_decoder_free(struct event_decoder *decoder);
+
+const char *event_decoder_system(const struct event_decoder *decoder);
+const char *event_decoder_name(const struct event_decoder *decoder);
+
+/* NULL: not about pages (or its format lacks what that needs); then it is decoded to values. */
+const struct page_source *event_decoder_page_source(const struct event_decoder *decoder);
+/* Results as page_source_fill(); -EBADMSG also for a record that is too short. @data is the whole
+ * record with its common fields. pid is filled. */
+int event_decoder_page(const struct event_decoder *decoder, const void *data, size_t data_bytes,
+		       struct page_raw *raw);
+
+/* The event's own fields (not the common ones), and their values: numbers as INT, strings as TEXT,
+ * arrays of numbers as TEXT "[1,2,3]", byte arrays and structures as BLOB. */
+int event_decoder_fields(const struct event_decoder *decoder, const struct event_field **fields);
+/* Valid until the next call on this decoder or until @data goes. -EBADMSG: record too short. */
+int event_decoder_values(struct event_decoder *decoder, const void *data, size_t data_bytes,
+			 struct value *values);
+uint32_t event_decoder_pid(const struct event_decoder *decoder, const void *data,
+			   size_t data_bytes);
+
+/* ---- who is inside reclaim ------------------------------------------------------------------------- */
+
+/* +1: the event opens a reclaim bracket of its task (direct, memcg, soft limit, node reclaim); -1: it
+ * closes one; 0: neither. */
+int event_reclaim_mark(const char *system, const char *name);
+
+/*
+ * Marks of begin and end per task, added in any order and asked by time: a task may begin on one CPU
+ * and go on on another, and buffers are read one CPU after the other.
+ */
+struct reclaim_marks;
+
+struct reclaim_marks *reclaim_marks_new(void);
+void reclaim_marks_free(struct reclaim_marks *marks);
+/* @mark: +1 or -1 as from event_reclaim_mark(). 0 or -ENOMEM. */
+int reclaim_marks_add(struct reclaim_marks *marks, uint32_t pid, uint64_t ts_ns, int mark);
+/* kswapd is always inside. */
+int reclaim_marks_add_kswapd(struct reclaim_marks *marks, uint32_t pid);
+/* True: @pid was inside reclaim at @ts_ns as far as the marks added so far tell. */
+bool reclaim_marks_inside(struct reclaim_marks *marks, uint32_t pid, uint64_t ts_ns);
+/* Forgets marks before @ts_ns but for the last one of each task that is still inside. */
+void reclaim_marks_retire(struct reclaim_marks *marks, uint64_t ts_ns);
+/* After lost events: nobody is known to be inside. */
+void reclaim_marks_reset(struct reclaim_marks *marks);
+
+#endif
