@@ -21,7 +21,7 @@ CFLAGS_ALL = -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pro
 LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lstreamvbyte -lm -pthread
 
 # Command line tools first; every directory is one module.
-MODULES := base schema replay replay/models replay/kernel capture analyze cmd
+MODULES := base schema replay replay/models replay/kernel replay/components capture analyze cmd
 SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
 SQL := $(wildcard schema/*.sql analyze/*.sql)
 SQLOBJ := $(SQL:%.sql=$(BUILD)/%.sql.o)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * components.h - stages of reclaim that can stand behind any model or run on a workload of their own:
+ * the flushing of memcg statistics, kswapd with its shrinkers, the compressed second-chance tier. All
+ * run in virtual time, allocate at creation only, and give the same figures for the same seed.
+ */
+#ifndef PAGEREEL_COMPONENTS_H
+#define PAGEREEL_COMPONENTS_H
+
+#include "base/base.h"
+
+/* A uniform number in [0, 1). */
+static inline double rand_unit(uint64_t *state)
+{
+	return (double)(rand_next(state) >> 11) * 0x1p-53;
+}
+
+/* ---- memcg_flush.c: who pays for summing per-CPU memcg statistics, and when ---------------------- */
+
+enum memcg_flush_policy {
+	MEMCG_FLUSH_NONE,	/* nobody ever flushes: the counts go stale */
+	MEMCG_FLUSH_ASYNC,	/* only the 2 s worker */
+	MEMCG_FLUSH_5_15,	/* every refault, global threshold */
+	MEMCG_FLUSH_5_18,	/* refault only when the worker is 4 s late */
+	MEMCG_FLUSH_6_6,	/* the same, under its own name: ratelimited; batch 64 */
+	MEMCG_FLUSH_6_8,	/* threshold and flush per memcg subtree */
+	MEMCG_FLUSH_6_18,	/* reclaim ratelimited as well; statistics in a tree of their own */
+	NR_MEMCG_FLUSH_POLICIES
+};
+
+extern const char *const memcg_flush_policy_names[];	/* NULL-terminated, by enum */
+
+/* Who asks for a flush. The time is charged to whoever it is. */
+enum memcg_flush_caller {
+	FLUSH_BY_REFAULT,	/* workingset_refault() */
+	FLUSH_BY_RECLAIM,	/* shrink_node() */
+	FLUSH_BY_READER,	/* memory.stat */
+	FLUSH_BY_WORKER,	/* flush_memcg_stats_dwork() */
+	NR_FLUSH_CALLERS
+};
+
+struct memcg_flush_params {
+	int policy;			/* enum memcg_flush_policy */
+	uint64_t nr_cpus;		/* online = possible */
+	uint64_t nr_cgroups;		/* below the root, flat */
+	double flush_base_ns;		/* a: one flush that finds nothing */
+	double pair_ns;			/* k: one updated (cgroup, cpu) pair */
+	double switch_rate;		/* per CPU and second: cgroups that run there and are marked so */
+	uint64_t seed;
+};
+
+extern const struct param memcg_flush_params_table[];
+
+struct memcg_flush_counters {
+	uint64_t nr_updates;
+	uint64_t nr_flushes[NR_FLUSH_CALLERS];
+	uint64_t nr_skipped;		/* over the threshold, but another CPU was flushing */
+	uint64_t nr_pairs;		/* flushed, all callers */
+	double flush_ns[NR_FLUSH_CALLERS];	/* CPU time, waiting for the lock included */
+};
+
+struct memcg_flush;
+
+/* NULL and *code, *err set on failure. Memory: 16 bytes a (cgroup, cpu) pair. */
+struct memcg_flush *memcg_flush_new(const struct memcg_flush_params *params, int *code,
+				    struct err *err);
+void memcg_flush_free(struct memcg_flush *flush);
+
+/* Statistics of @cgroup changed by @nr on @cpu at @now_ns. Time must not go back. */
+void memcg_flush_update(struct memcg_flush *flush, double now_ns, uint32_t cgroup, uint32_t cpu,
+			uint32_t nr);
+/* A flush point for @cgroup (of refaults and readers; reclaim and worker mean the root). Returns ns. */
+double memcg_flush_point(struct memcg_flush *flush, double now_ns, enum memcg_flush_caller caller,
+			 uint32_t cgroup);
+/* Since when the counts of @cgroup are complete, and the updates they lack now. */
+double memcg_flush_fresh_ns(const struct memcg_flush *flush, uint32_t cgroup);
+uint64_t memcg_flush_pending(const struct memcg_flush *flush, uint32_t cgroup);
+const struct memcg_flush_counters *memcg_flush_counters(const struct memcg_flush *flush);
+
+/*
+ * Statistics updates that the operations of a replay stand for: what turns its counters into the
+ * update rate of this component. One cycle of a refault (it, its fill, an eviction, an activation)
+ * makes nine.
+ */
+uint64_t memcg_flush_updates(uint64_t fills, uint64_t evictions, uint64_t activations,
+			     uint64_t refaults);
+
+/* A service that refaults on a machine of many cgroups. Rates are per second. */
+struct memcg_load {
+	double duration_s;
+	double update_rate;		/* statistics updates, whole machine */
+	double updates_per_event;	/* that one refault and what belongs to it make */
+	double service_share;		/* of the events that are refaults of the service (cgroup 0) */
+	double reclaim_rate;		/* shrink_node() calls */
+	double reader_rate;		/* memory.stat of the service */
+	double service_cpus;		/* CPUs the service uses, flushing included */
+	double burst_share;		/* of the time the rate is burst_factor as high; the mean stays */
+	double burst_factor;
+	uint64_t seed;
+};
+
+extern const struct param memcg_load_table[];
+
+enum { NR_FLUSH_BUCKETS = 12 };
+extern const double memcg_flush_bucket_ns[NR_FLUSH_BUCKETS];	/* upper bounds, the last infinite */
+
+struct memcg_load_result {
+	struct memcg_flush_counters counters;
+	uint64_t nr_refaults;		/* of the service */
+	double flushes_per_s;		/* all callers */
+	double flush_p50_ns;		/* of the flushes that refaults ran; NAN if none */
+	double service_share_pct;	/* of the service's CPU time that is flushing in refaults */
+	double machine_cpus;		/* CPUs' worth of flushing, all callers */
+	double added_p99_ns, added_p999_ns, added_max_ns;	/* per refault, unaffected ones included */
+	double stale_mean_s, stale_max_s;	/* age of the counts at a refault's decision */
+	double pending_mean;			/* updates they lacked */
+	uint64_t bucket[NR_FLUSH_BUCKETS];	/* refaults by added latency; [0]: none */
+};
+
+int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_load *load,
+		   struct memcg_load_result *result, struct err *err);
+
+#endif
