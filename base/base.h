@@ -161,6 +161,15 @@ enum {
 	PAGE_EV_ANON = 1 << 2,		/* WRITE_OUT, INSERT, ACTIVATE: anonymous */
 };
 
+/* What an event of an op tells beside time, cpu and pid. */
+enum {
+	PAGE_COL_FILE = 1 << 0,
+	PAGE_COL_INDEX = 1 << 1,
+	PAGE_COL_PAGES = 1 << 2,
+	PAGE_COL_PFN = 1 << 3,
+};
+
+unsigned int page_op_columns(enum page_op op);	/* PAGE_COL_*; 0 if the op is unknown */
 const char *page_op_name(enum page_op op);	/* "read", "fault", "map", "add", ... */
 int page_op_from_name(const char *name);	/* or -EINVAL */
 

@@ -40,6 +40,29 @@ static const char *const demand_op_names[] = {
 };
 static_assert(ARRAY_SIZE(demand_op_names) == NR_DEMAND_OPS, "every demand op has a name");
 
+/* A folio's lru events name its pfn alone; a fault by address has an index but no file. */
+static const unsigned int page_op_known[] = {
+	[PAGE_OP_READ] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_FAULT] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_MAP] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_ADD] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES | PAGE_COL_PFN,
+	[PAGE_OP_DELETE] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES | PAGE_COL_PFN,
+	[PAGE_OP_DIRTY] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_WRITE] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_ACTIVATE] = PAGE_COL_PFN,
+	[PAGE_OP_INSERT] = PAGE_COL_PFN,
+	[PAGE_OP_USER_FAULT] = PAGE_COL_INDEX | PAGE_COL_PAGES,
+	[PAGE_OP_WRITE_OUT] = PAGE_COL_PFN,
+	[PAGE_OP_EVICT] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES | PAGE_COL_PFN,
+	[PAGE_OP_TRUNCATE] = PAGE_COL_FILE | PAGE_COL_INDEX | PAGE_COL_PAGES | PAGE_COL_PFN,
+};
+static_assert(ARRAY_SIZE(page_op_known) == NR_PAGE_OPS, "every page op has its columns");
+
+unsigned int page_op_columns(enum page_op op)
+{
+	return (unsigned int)op < NR_PAGE_OPS ? page_op_known[op] : 0;
+}
+
 const char *page_op_name(enum page_op op)
 {
 	return (unsigned int)op < NR_PAGE_OPS ? page_op_names[op] : "?";

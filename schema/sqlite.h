@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sqlite.h - SQLite's header, or the loadable extension's form of it (-DPAGEREEL_EXTENSION), in which
+ * every sqlite3_ function goes through a table. schema/extension.c defines that table.
+ */
+#ifndef PAGEREEL_SCHEMA_SQLITE_H
+#define PAGEREEL_SCHEMA_SQLITE_H
+
+#ifdef PAGEREEL_EXTENSION
+#include <sqlite3ext.h>
+#ifndef PAGEREEL_EXTENSION_MAIN
+SQLITE_EXTENSION_INIT3
+#endif
+#else
+#include <sqlite3.h>
+#endif
+
+/* Registers the virtual table of each packed event of every database of @db; again is harmless. */
+int vtab_event_register(sqlite3 *db);
+/* Registers page_event. */
+int vtab_page_register(sqlite3 *db);
+
+#endif
