@@ -73,11 +73,20 @@ size_t out_value_text(char *buf, size_t buf_bytes, enum out_unit unit, struct va
 size_t out_text_escape(char *buf, size_t buf_bytes, const char *text, size_t text_bytes,
 		       size_t *width);
 
-/* The unit of a column by its name: the suffix (_ns, _bytes, _pct, _ratio, _pages), the prefix nr_. */
+/*
+ * The unit of a column by its name: the suffix (_ns, _bytes, _pct, _ratio, _pages), the prefix nr_,
+ * and the counters of replays and reclaim (accesses, scanned, ...).
+ */
 enum out_unit out_unit_guess(const char *name);
 
-/* All rows of @query; columns named by it, units by out_unit_guess(). nr_rows may be NULL. */
+/*
+ * All rows of @query; columns named by it, units by out_unit_guess(), titles without the suffix
+ * that the unit makes superfluous. nr_rows may be NULL.
+ */
 int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
 	      struct err *err);
+/* The same; columns with the name of one in @known look as that says. */
+int out_query_as(FILE *stream, enum out_format format, struct query *query,
+		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err);
 
 #endif

@@ -115,7 +115,8 @@ static size_t scaled_text(char *buf, size_t buf_bytes, enum out_unit unit, doubl
 	if (unit == OUT_NS)
 		format_ns(text, sizeof(text), size);
 	else
-		format_bytes(text, sizeof(text), size < 1.8e19 ? (uint64_t)(size + 0.5) : UINT64_MAX);
+		format_bytes(text, sizeof(text),
+			     size < 1.8e19 ? (uint64_t)(size + 0.5) : UINT64_MAX);
 	return snprintf(buf, buf_bytes, "%s%s", sign, text);
 }
 
@@ -183,8 +184,17 @@ enum out_unit out_unit_guess(const char *name)
 		{ "_pages", OUT_COUNT },
 	};
 
+	static const char *const counts[] = {
+		"accesses", "hits", "misses", "fills", "fills_compulsory", "fills_whole_write",
+		"fills_undemanded", "evictions", "scanned", "reclaimed", "activated", "deactivated",
+		"rotated", "refaults", "written", "swapped_out", "swapped_in", "episodes", "count",
+	};
+
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (ends_with(name, units[i].suffix))
 			return units[i].unit;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		if (!strcmp(name, counts[i]))
+			return OUT_COUNT;
 	return strncmp(name, "nr_", 3) ? OUT_PLAIN : OUT_COUNT;
 }

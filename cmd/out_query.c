@@ -9,7 +9,7 @@
 enum { NAME_BYTES = 96 };
 
 struct named {
-	char name[NAME_BYTES];
+	char name[NAME_BYTES], title[NAME_BYTES];
 };
 
 static bool name_taken(const struct named *names, int nr, const char *name)
@@ -28,16 +28,53 @@ static void name_set(struct named *names, int at, const char *name)
 		snprintf(names[at].name, NAME_BYTES, "%.80s_%d", name, nr);
 }
 
-static struct out_column *columns_make(const struct query *query, int nr, struct named *names)
+/* "cpu_ns" over "1.24 s" would be a wrong unit: a title leaves out what the cells show. */
+static void title_set(struct named *named, enum out_unit unit)
 {
-	struct out_column *columns = calloc(nr, sizeof(*columns));
+	static const char *const endings[] = {
+		[OUT_BYTES] = "_bytes", [OUT_NS] = "_ns", [OUT_PCT] = "_pct", [OUT_PAGES] = "_pages",
+	};
+	const char *ending = (size_t)unit < ARRAY_SIZE(endings) ? endings[unit] : NULL;
+	const char *name = named->name;
+	size_t bytes;
+
+	if (unit == OUT_COUNT && !strncmp(name, "nr_", 3) && name[3])
+		name += 3;
+	bytes = strlen(name);
+	if (ending && bytes > strlen(ending))
+		bytes -= strlen(ending);
+	snprintf(named->title, NAME_BYTES, "%.*s", (int)bytes, name);
+}
+
+static struct out_column column_make(struct named *named, const struct out_column *known,
+				     int nr_known)
+{
+	struct out_column column = { .name = named->name };
+
+	for (int i = 0; i < nr_known; i++) {
+		if (strcmp(known[i].name, named->name))
+			continue;
+		column.title = known[i].title;
+		column.unit = known[i].unit;
+		column.json_raw = known[i].json_raw;
+		return column;
+	}
+	column.unit = out_unit_guess(named->name);
+	title_set(named, column.unit);
+	column.title = named->title;
+	return column;
+}
+
+static struct out_column *columns_make(const struct query *query, int nr, struct named *names,
+				       const struct out_column *known, int nr_known)
+{
+	struct out_column *columns = calloc(nr + 1, sizeof(*columns));
 
 	for (int i = 0; i < nr && columns; i++) {
 		const char *name = query_column_name(query, i);
 
 		name_set(names, i, name ? name : "");
-		columns[i] = (struct out_column){ .name = names[i].name,
-						  .unit = out_unit_guess(names[i].name) };
+		columns[i] = column_make(&names[i], known, nr_known);
 	}
 	return columns;
 }
@@ -58,8 +95,8 @@ static int rows_out(struct out *out, struct query *query, int nr, struct value *
 	return code;
 }
 
-int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
-	      struct err *err)
+int out_query_as(FILE *stream, enum out_format format, struct query *query,
+		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err)
 {
 	int nr = query_columns(query), code = -ENOMEM, end;
 	struct named *names = calloc(nr + 1, sizeof(*names));
@@ -69,7 +106,7 @@ int out_query(FILE *stream, enum out_format format, struct query *query, uint64_
 	uint64_t rows = 0;
 
 	if (names && values)
-		columns = columns_make(query, nr, names);
+		columns = columns_make(query, nr, names, known, nr_known);
 	if (columns)
 		out = out_begin(stream, format, columns, nr);
 	if (!out)
@@ -85,4 +122,10 @@ out:
 	free(values);
 	free(names);
 	return code;
+}
+
+int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
+	      struct err *err)
+{
+	return out_query_as(stream, format, query, NULL, 0, nr_rows, err);
 }
