@@ -93,10 +93,47 @@ check-layers:
 test:
 	@tests/run.sh
 
+# ---- man pages, install ------------------------------------------------------------------------
+MAN_SRCS := $(wildcard docs/man/*.scd)
+MAN := $(MAN_SRCS:docs/man/%.scd=$(BUILD)/man/%)
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+mandir ?= $(prefix)/share/man
+docdir ?= $(prefix)/share/doc/pagereel
+completiondir ?= $(prefix)/share/bash-completion/completions
+INSTALL ?= install
+
+# The date in a page is that of its text, so that the same source gives the same page.
+$(BUILD)/man/%: docs/man/%.scd docs/man/tidy.awk
+	@mkdir -p $(@D)
+	$(Q)SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(stat -c %Y $<)} scdoc < $< > $@.raw && \
+		awk -f docs/man/tidy.awk $@.raw > $@ && rm $@.raw
+
+man: $(MAN)
+
+install: all man
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pagereel $(DESTDIR)$(includedir)/pagereel \
+		$(DESTDIR)$(includedir)/pagereel/base $(DESTDIR)$(includedir)/pagereel/replay \
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(docdir) $(DESTDIR)$(completiondir)
+	$(INSTALL) -m 755 $(BUILD)/pagereel $(DESTDIR)$(bindir)/pagereel
+	$(INSTALL) -m 644 $(BUILD)/pagereel.so $(DESTDIR)$(libdir)/pagereel/pagereel.so
+	$(INSTALL) -m 644 base/base.h $(DESTDIR)$(includedir)/pagereel/base/base.h
+	$(INSTALL) -m 644 replay/model.h $(DESTDIR)$(includedir)/pagereel/replay/model.h
+	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(mandir)/man1
+	$(INSTALL) -m 644 docs/pagereel.bash $(DESTDIR)$(completiondir)/pagereel
+	$(INSTALL) -m 644 LICENSE $(wildcard README.md docs/schema.md) $(DESTDIR)$(docdir)
+
+# Removes what install put there, and directories of our own only.
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/pagereel $(DESTDIR)$(completiondir)/pagereel \
+		$(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(MAN)))
+	rm -rf $(DESTDIR)$(libdir)/pagereel $(DESTDIR)$(includedir)/pagereel $(DESTDIR)$(docdir)
+
 clean:
 	rm -rf build build-* pagereel pagereel.so
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit unit-asan helpers test check-layers clean demo bench fuzz install
+.PHONY: man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
 .SECONDARY:
