@@ -172,6 +172,73 @@ int store_event_missing(struct store *store, int64_t capture_id, const char *sys
 int store_event_count(struct store *store, int64_t capture_id, const char *system,
 		      const char *name, uint64_t nr_events, const char *stored_as, struct err *err);
 
+/* ---- results of replays ---------------------------------------------------------------------- */
+
+/* What a result is of: no two rows have the same. */
+struct result_key {
+	int64_t stream_id;
+	const char *model;
+	const char *params;	/* as params_format() writes it, "" for the defaults */
+	uint64_t memory_pages;
+	const char *profile;	/* cost profile by name */
+	uint64_t seed;
+};
+
+/* A counter by the name of its column ("hits", "fills_compulsory", "cpu_ns", ...). */
+struct result_counter {
+	const char *name;
+	struct value value;
+};
+
+/* UINT64_MAX (not applicable, not knowable) is NULL. */
+#define VALUE_OF_COUNTER(v) ((v) == UINT64_MAX ? VALUE_NONE : VALUE_OF_INT((int64_t)(v)))
+
+struct result_interval {
+	uint32_t idx;		/* from 0 */
+	struct value first_ts_ns, last_ts_ns, accesses, hits, fills, evictions;
+};
+
+/*
+ * The id of @key's result: a hash of it and of the capture, so it is the same in every shard, thread
+ * and re-run. *found: a result with status 'complete' is there already.
+ */
+int store_result_find(struct store *store, const struct result_key *key, int64_t *result_id,
+		      bool *found, struct err *err);
+/*
+ * Stores a result (replacing an earlier one of the same key, with its costs and intervals). @status:
+ * "complete" or "interrupted". A counter that is not given is NULL; an unknown name is -EINVAL.
+ */
+int store_result(struct store *store, const struct result_key *key, const char *status,
+		 const struct result_counter *counters, int nr_counters, int64_t *result_id,
+		 struct err *err);
+int store_result_cost(struct store *store, int64_t result_id, const char *component,
+		      const char *operation, uint64_t count, struct value ns, struct err *err);
+int store_result_interval(struct store *store, int64_t result_id,
+			  const struct result_interval *interval, struct err *err);
+/* A grid that was asked for, as canonical text without -j and --shard. Again is harmless. */
+int store_replay_run(struct store *store, int64_t stream_id, const char *spec, uint64_t nr_results,
+		     struct err *err);
+/* One entry of a cost profile; replaces. @stderr_ns: VALUE_NONE if unknown. */
+int store_cost_entry(struct store *store, const char *profile, const char *operation, double ns,
+		     struct value stderr_ns, const char *source, struct err *err);
+/* A point of a miss ratio curve. @method: "exact", "sampled", ...; @miss_stderr may be NULL. */
+int store_curve_point(struct store *store, const struct result_key *key, const char *method,
+		      double miss_ratio, struct value miss_stderr, struct err *err);
+int store_knee(struct store *store, const struct result_key *key, const char *method,
+	       double miss_ratio, double drop_ratio, struct err *err);
+/* What was recorded of @counter, and what the replay of the recorded kernel's own model gave. */
+int store_validation(struct store *store, const struct result_key *key, const char *counter,
+		     struct value recorded, struct value replayed, struct err *err);
+
+/* ---- many databases into one ----------------------------------------------------------------- */
+
+/*
+ * Copies all captures of the database at @path, with everything that belongs to them, into @into under
+ * new ids, in one transaction. A capture that @into has already (same uuid) only gets the results it
+ * lacks: so shards of a replay merge to the tables of the unsharded one. -EBADMSG as store_open().
+ */
+int store_merge(struct store *into, const char *path, struct err *err);
+
 /* ---- page events, packed --------------------------------------------------------------------- */
 
 enum { PAGE_CHUNK_EVENTS = 16384 };
