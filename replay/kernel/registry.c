@@ -2,7 +2,8 @@
 /* registry.c - the kernel models, one line each. */
 #include "replay/replay.h"
 
-#define MODELS(X)
+#define MODELS(X) \
+	X(linux_6_18)
 
 #define DECLARE(name) extern const struct kernel_ops name##_ops;
 MODELS(DECLARE)

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kernel.h - the state that the stages of a kernel model share. Internal to replay/kernel/.
+ *
+ *	linux.c		demand records in, counters out; the tables of versions and parameters
+ *	memcg.c		charge and limit; the memcg's statistics and their flush
+ *	lru.c		lists, per-CPU folio batches, accessed marks
+ *	workingset.c	shadow entries and the refault decision
+ *	vmscan.c	reclaim: priorities, list balance, scan
+ *	writeback.c	dirty pages and who cleans them
+ *
+ * A page is a dense id. Its state is 16 flag bits and one pair of list links; while it is not
+ * resident the links hold the age at which it was evicted (its shadow entry).
+ */
+#ifndef PAGEREEL_REPLAY_KERNEL_H
+#define PAGEREEL_REPLAY_KERNEL_H
+
+#include "replay/replay.h"
+
+enum lru_list {
+	LRU_INACTIVE_ANON,
+	LRU_ACTIVE_ANON,
+	LRU_INACTIVE_FILE,
+	LRU_ACTIVE_FILE,
+	NR_LRU_LISTS
+};
+
+enum page_flag {
+	PG_RESIDENT = 1 << 0,
+	PG_REFERENCED = 1 << 1,
+	PG_ACTIVE = 1 << 2,
+	PG_LRU = 1 << 3,		/* on a list, not only in a batch */
+	PG_WORKINGSET = 1 << 4,		/* was active before; kept in the shadow */
+	PG_DIRTY = 1 << 5,
+	PG_WRITEBACK = 1 << 6,
+	PG_RECLAIM = 1 << 7,		/* to the tail when it is clean */
+	PG_SHADOW = 1 << 8,		/* evicted; links[page].next is its age */
+	PG_SEEN = 1 << 9,		/* was filled once: the next fill is not compulsory */
+	PG_MAPPED = 1 << 10,
+	PG_YOUNG = 1 << 11,		/* touched through a page table since it was last looked at */
+	PG_READAHEAD = 1 << 12,		/* the marker: touching it starts the next window */
+	PG_ANON = 1 << 13,
+	PG_DEMANDED = 1 << 14,		/* somebody asked for it since it came in */
+};
+
+enum { FOLIO_BATCH_MAX = 31, SWAP_CLUSTER_MAX = 32, DEF_PRIORITY = 12, NO_PAGE = UINT32_MAX };
+
+struct links {
+	uint32_t next, prev;
+};
+
+struct folio_batch {
+	uint32_t nr;
+	uint32_t page[FOLIO_BATCH_MAX];
+};
+
+/* One memcg's lists on one node. Sizes in pages. */
+struct lruvec {
+	uint64_t nr_pages[NR_LRU_LISTS];
+	uint64_t nonresident_age;
+	uint64_t nr_workingset_activate;
+	uint64_t refaults_snapshot;	/* nr_workingset_activate as flushed, at the last reclaim */
+	/* What memory.stat would say: true at the last flush of the statistics. */
+	uint64_t stat_pages[NR_LRU_LISTS];
+	uint64_t stat_workingset_activate;
+};
+
+struct memcg {
+	uint64_t limit_pages;
+	uint64_t usage_pages;		/* charged: resident, other and what the stock holds */
+	uint64_t stock_pages;		/* charged in advance, per CPU in the kernel */
+	uint64_t other_pages;
+};
+
+/* What one open file knows of its reading; here per file, as the record has no open files. */
+struct file_state {
+	uint32_t file_id;
+	uint32_t last_page;	/* id of the page read last, NO_PAGE: none */
+	uint32_t last_task;
+};
+
+enum readahead_mode { READAHEAD_RECORDED, READAHEAD_OFF };
+
+/* How a kernel version differs: every difference is a parameter. */
+struct linux_params {
+	uint64_t batch_pages;		/* folio batch, 31 (15 before 6.5) */
+	uint64_t charge_batch_pages;	/* MEMCG_CHARGE_BATCH, 64 */
+	uint64_t cluster_pages;		/* SWAP_CLUSTER_MAX, 32 */
+	uint64_t stats_period_ns;	/* age of the memcg statistics; 0: always exact */
+	uint64_t stats_phase_ns;	/* first flush after the start */
+	uint64_t reserve_bytes;		/* of the limit, not available to page cache */
+	bool reserve_recorded;		/* add what the context says is charged otherwise */
+	uint64_t access_ns;		/* clock of a stream without times */
+	int readahead;			/* enum readahead_mode */
+	uint64_t dirty_expire_ns;
+	uint64_t dirty_wakeup_ns;
+};
+
+struct scan_control {
+	uint64_t nr_to_reclaim;
+	uint64_t nr_reclaimed;
+	int priority;
+	bool may_deactivate;	/* is the active file list to be aged? */
+	bool force_deactivate;
+	bool skipped_deactivate;
+};
+
+struct kernel_counts {
+	struct replay_counters c;
+	uint64_t refills;		/* active pages looked at */
+	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
+};
+
+struct kernel_model {
+	struct linux_params p;
+	struct memcg memcg;
+	struct lruvec lruvec;
+	struct folio_batch lru_add, lru_activate;
+	struct kernel_counts n;
+	uint64_t now_ns, next_stats_ns, next_wakeup_ns;
+	bool started;
+
+	uint32_t nr_ids;
+	uint16_t *flags;	/* page -> PG_* */
+	struct links *links;	/* page -> list links or age; heads behind the pages */
+	struct links *dirty;	/* page -> dirty list, oldest first; NULL until the first write */
+	uint32_t *dirtied_ms;
+	uint64_t nr_dirty;
+
+	struct replay_extent *extents;
+	uint32_t *extent_file;	/* extent -> index into files */
+	uint32_t *extent_hint;	/* page >> EXTENT_HINT_BITS -> first extent to look at */
+	size_t nr_extents;
+	size_t extent;		/* the one looked up last */
+	struct file_state *files;
+	size_t nr_files;
+	uint64_t metadata_bytes;
+};
+
+/* ---- lists ------------------------------------------------------------------------------------- */
+
+static inline uint32_t lru_head(const struct kernel_model *m, enum lru_list lru)
+{
+	return m->nr_ids + (uint32_t)lru;
+}
+
+static inline enum lru_list page_lru(uint16_t flags)
+{
+	return (flags & PG_ANON ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE) +
+	       (flags & PG_ACTIVE ? 1 : 0);
+}
+
+static inline void list_insert(struct links *links, uint32_t at, uint32_t page)
+{
+	uint32_t next = links[at].next;
+
+	links[page] = (struct links){ .next = next, .prev = at };
+	links[next].prev = page;
+	links[at].next = page;
+}
+
+static inline void list_remove(struct links *links, uint32_t page)
+{
+	uint32_t next = links[page].next, prev = links[page].prev;
+
+	links[next].prev = prev;
+	links[prev].next = next;
+}
+
+/* lru.c. A page that is added is at the head of the list that its flags name. */
+void lru_add_page(struct kernel_model *m, uint32_t page);
+void lru_add_page_tail(struct kernel_model *m, uint32_t page);
+void lru_del_page(struct kernel_model *m, uint32_t page);
+void lru_cache_add(struct kernel_model *m, uint32_t page);
+void lru_drain(struct kernel_model *m);
+void lru_forget(struct kernel_model *m, uint32_t page);
+void mark_accessed_again(struct kernel_model *m, uint32_t page);
+
+/* The first access only sets a bit; this is the path of nearly every hit. */
+static inline void mark_accessed(struct kernel_model *m, uint32_t page)
+{
+	uint16_t flags = m->flags[page];
+
+	if (!(flags & PG_REFERENCED))
+		m->flags[page] = flags | PG_REFERENCED;
+	else if (!(flags & PG_ACTIVE))
+		mark_accessed_again(m, page);
+}
+
+/* workingset.c */
+void workingset_eviction(struct kernel_model *m, uint32_t page);
+void workingset_refault(struct kernel_model *m, uint32_t page);
+void workingset_age(struct kernel_model *m, uint64_t pages);
+
+/* memcg.c. Statistics are as old as the last flush, unless stats_period_ns is 0. */
+void memcg_charge(struct kernel_model *m, uint64_t pages);
+void memcg_uncharge(struct kernel_model *m, uint64_t pages);
+void memcg_charge_other(struct kernel_model *m, int64_t pages);
+void memcg_set_limit(struct kernel_model *m, uint64_t pages);
+void memcg_flush_stats(struct kernel_model *m);
+
+static inline uint64_t stat_pages(const struct kernel_model *m, enum lru_list lru)
+{
+	return m->p.stats_period_ns ? m->lruvec.stat_pages[lru] : m->lruvec.nr_pages[lru];
+}
+
+static inline uint64_t stat_workingset_activate(const struct kernel_model *m)
+{
+	return m->p.stats_period_ns ? m->lruvec.stat_workingset_activate :
+				      m->lruvec.nr_workingset_activate;
+}
+
+/* vmscan.c. Returns the pages reclaimed, which may be fewer or more than asked for. */
+uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
+
+/* writeback.c */
+int writeback_page_dirtied(struct kernel_model *m, uint32_t page);	/* 0 or -ENOMEM */
+void writeback_sync(struct kernel_model *m, uint32_t page);
+void writeback_page_gone(struct kernel_model *m, uint32_t page);
+void writeback_wakeup(struct kernel_model *m);	/* reclaim met nothing but dirty pages */
+void writeback_timer(struct kernel_model *m);
+void writeback_release(struct kernel_model *m);
+
+#endif

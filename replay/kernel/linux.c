@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * linux.c - Linux's page cache under a memcg limit, with the classic active and inactive lists.
+ *
+ * The pipeline: demand record -> readahead -> charge and limit (memcg.c) -> policy (lru.c,
+ * workingset.c, vmscan.c) -> eviction sink (writeback.c, shadow). This file is its front: it turns
+ * demand records into lookups, fills and marks as mm/filemap.c does (filemap_read(),
+ * filemap_add_folio(), __filemap_get_folio() for writes), and holds the table of parameters by which
+ * versions differ.
+ *
+ * A read marks each folio accessed once, and not at all when the previous read of the same open file
+ * ended in the same folio. A write never marks; its new folios are not activated by their shadows
+ * (filemap_add_folio() skips the refault for __GFP_WRITE).
+ *
+ * Time comes from the record: statistics flushes and writeback are timers on it. At another size the
+ * real run would be slower or faster, so the timers would fire more or less often per access.
+ *
+ * Approximations: folios of one page; one node; one stock and one set of batches (lru.c); the open
+ * file is inferred as (file, task).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/kernel/kernel.h"
+
+enum { EXTENT_HINT_BITS = 6 };
+
+/* ---- parameters -------------------------------------------------------------------------------- */
+
+static const char *const readahead_modes[] = {
+	[READAHEAD_RECORDED] = "recorded", [READAHEAD_OFF] = "off", NULL
+};
+
+#define P(field) offsetof(struct linux_params, field)
+
+/* What all versions have in common, and BATCH, the pages of a folio batch. */
+#define LINUX_PARAMS(BATCH)									\
+	{ "batch", PARAM_U64, P(batch_pages), BATCH, 1, FOLIO_BATCH_MAX, "pages",		\
+	  "folio batch in front of the lists", NULL },						\
+	{ "charge_batch", PARAM_U64, P(charge_batch_pages), "64", 1, 4096, "pages",		\
+	  "pages charged at a time (MEMCG_CHARGE_BATCH)", NULL },				\
+	{ "cluster", PARAM_U64, P(cluster_pages), "32", 1, 4096, "pages",			\
+	  "pages scanned at a time and least to reclaim (SWAP_CLUSTER_MAX)", NULL },		\
+	{ "stale_stats", PARAM_NS, P(stats_period_ns), "2s", 0, 1e12, "ns",			\
+	  "period of the memcg statistics flush; 0: always exact", NULL },			\
+	{ "stats_phase", PARAM_NS, P(stats_phase_ns), "1s", 0, 1e12, "ns",			\
+	  "first flush after the start of the stream", NULL },					\
+	{ "reserve", PARAM_BYTES, P(reserve_bytes), "0", 0, 0, "bytes",				\
+	  "of the limit, not available to page cache", NULL },					\
+	{ "reserve_recorded", PARAM_BOOL, P(reserve_recorded), "on", 0, 0, NULL,		\
+	  "take off the limit what the capture had charged for other things", NULL },		\
+	{ "access_time", PARAM_NS, P(access_ns), "2us", 0, 1e9, "ns",				\
+	  "time of one access where the stream has no times", NULL },				\
+	{ "readahead", PARAM_ENUM, P(readahead), "recorded", 0, 0, NULL,			\
+	  "recorded: fills nobody asked for come as they were recorded; off: none",		\
+	  readahead_modes },									\
+	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
+	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
+	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
+	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
+	{ 0 }
+
+static const struct param params_6_18[] = { LINUX_PARAMS("31") };
+
+/* ---- create and destroy ------------------------------------------------------------------------ */
+
+static void linux_destroy(struct kernel_model *m)
+{
+	if (!m)
+		return;
+	writeback_release(m);
+	free(m->flags);
+	free(m->links);
+	free(m->extents);
+	free(m->extent_file);
+	free(m->extent_hint);
+	free(m->files);
+	free(m);
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The distinct file ids of @extents, ascending, as file states. */
+static int init_files(struct kernel_model *m, const struct kernel_config *config)
+{
+	size_t nr = config->nr_extents ? config->nr_extents : 1;
+	uint32_t *ids = calloc(nr, sizeof(*ids));
+
+	m->files = calloc(nr, sizeof(*m->files));
+	if (!ids || !m->files) {
+		free(ids);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < config->nr_extents; i++)
+		ids[i] = config->extents[i].file_id;
+	qsort(ids, nr, sizeof(*ids), compare_u32);
+	for (size_t i = 0; i < nr; i++)
+		if (!i || ids[i] != ids[i - 1])
+			m->files[m->nr_files++] = (struct file_state){
+				.file_id = ids[i], .last_page = NO_PAGE };
+	free(ids);
+	return 0;
+}
+
+static int compare_file(const void *key, const void *file)
+{
+	return compare_u32(key, &((const struct file_state *)file)->file_id);
+}
+
+static int init_extents(struct kernel_model *m, const struct kernel_config *config)
+{
+	static const struct replay_extent whole = { .pages = UINT32_MAX,
+						    .file_pages = UINT64_MAX };
+	const struct replay_extent *from = config->nr_extents ? config->extents : &whole;
+	size_t nr_hints = ((size_t)m->nr_ids >> EXTENT_HINT_BITS) + 1, hint = 0;
+
+	m->nr_extents = config->nr_extents ? config->nr_extents : 1;
+	m->extents = calloc(m->nr_extents, sizeof(*m->extents));
+	m->extent_file = calloc(m->nr_extents, sizeof(*m->extent_file));
+	m->extent_hint = calloc(nr_hints, sizeof(*m->extent_hint));
+	if (!m->extents || !m->extent_file || !m->extent_hint || init_files(m, config))
+		return -ENOMEM;
+	memcpy(m->extents, from, sizeof(*from) * m->nr_extents);
+	for (size_t i = 0; i < m->nr_extents; i++) {
+		const struct file_state *file = bsearch(&from[i].file_id, m->files, m->nr_files,
+							sizeof(*m->files), compare_file);
+
+		m->extent_file[i] = (uint32_t)(file - m->files);
+		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
+			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
+	}
+	for (; hint < nr_hints; hint++)
+		m->extent_hint[hint] = (uint32_t)m->nr_extents - 1;
+	m->metadata_bytes += m->nr_extents * (sizeof(*m->extents) + sizeof(*m->extent_file) +
+					      sizeof(*m->files)) + nr_hints * 4;
+	return 0;
+}
+
+static int init_pages(struct kernel_model *m)
+{
+	size_t nr_links = (size_t)m->nr_ids + NR_LRU_LISTS;
+
+	m->flags = calloc((size_t)m->nr_ids + 1, sizeof(*m->flags));
+	m->links = malloc(nr_links * sizeof(*m->links));
+	if (!m->flags || !m->links)
+		return -ENOMEM;
+	for (int i = 0; i < NR_LRU_LISTS; i++) {
+		uint32_t head = lru_head(m, (enum lru_list)i);
+
+		m->links[head] = (struct links){ .next = head, .prev = head };
+	}
+	m->metadata_bytes += sizeof(*m) + (uint64_t)m->nr_ids * 2 + nr_links * sizeof(*m->links);
+	return 0;
+}
+
+static void init_memcg(struct kernel_model *m, const struct kernel_config *config)
+{
+	uint64_t other = m->p.reserve_bytes / PAGE_BYTES;
+
+	if (m->p.reserve_recorded && config->context &&
+	    config->context->other_charge_pages != UINT64_MAX)
+		other += config->context->other_charge_pages;
+	m->memcg.limit_pages = config->capacity_pages;
+	m->memcg.other_pages = other;
+	m->memcg.usage_pages = other;
+}
+
+static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
+					 struct err *err)
+{
+	struct kernel_model *m = calloc(1, sizeof(*m));
+
+	if (m) {
+		m->p = *(const struct linux_params *)config->params;
+		m->nr_ids = config->nr_ids;
+	}
+	if (!m || init_pages(m) || init_extents(m, config)) {
+		linux_destroy(m);
+		*code = err_set(err, -ENOMEM, "no memory to replay %u pages", config->nr_ids);
+		return NULL;
+	}
+	init_memcg(m, config);
+	if (m->memcg.other_pages + m->p.cluster_pages >= m->memcg.limit_pages) {
+		*code = err_set(err, -EINVAL, "%u pages are too few: %llu are charged to other "
+				"things (give a larger size, or reserve_recorded=off)",
+				config->capacity_pages,
+				(unsigned long long)m->memcg.other_pages);
+		linux_destroy(m);
+		return NULL;
+	}
+	return m;
+}
+
+/* ---- fills and lookups ------------------------------------------------------------------------- */
+
+static struct file_state *page_file(struct kernel_model *m, uint32_t page)
+{
+	size_t i = m->extent;
+
+	if (page - m->extents[i].first_id < m->extents[i].pages)
+		return &m->files[m->extent_file[i]];
+	i = m->extent_hint[page >> EXTENT_HINT_BITS];
+	while (i + 1 < m->nr_extents && m->extents[i + 1].first_id <= page)
+		i++;
+	m->extent = i;
+	return &m->files[m->extent_file[i]];
+}
+
+/* Brings @page in. @demanded: not by readahead; @refault: its shadow may make it active. */
+static void fill_page(struct kernel_model *m, uint32_t page, bool demanded, bool refault)
+{
+	uint16_t flags;
+
+	memcg_charge(m, 1);
+	flags = m->flags[page];
+	m->n.c.fills++;
+	m->n.c.fills_compulsory += !(flags & PG_SEEN);
+	m->n.c.fills_undemanded += !demanded;
+	if (flags & PG_SHADOW && refault)
+		workingset_refault(m, page);
+	else
+		m->flags[page] = 0;
+	m->flags[page] = (m->flags[page] & (PG_ACTIVE | PG_WORKINGSET)) | PG_RESIDENT | PG_SEEN |
+			 (demanded ? PG_DEMANDED : 0);
+	m->n.c.resident_pages++;
+	lru_cache_add(m, page);
+}
+
+static bool lookup_page(struct kernel_model *m, uint32_t page)
+{
+	uint16_t flags = m->flags[page];
+
+	if (!(flags & PG_RESIDENT)) {
+		m->n.c.misses++;
+		return false;
+	}
+	if (!(flags & PG_DEMANDED)) {
+		m->flags[page] = flags | PG_DEMANDED;
+		m->n.c.fills_undemanded--;
+	}
+	m->n.c.hits++;
+	return true;
+}
+
+static void read_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task,
+		       uint8_t *hit)
+{
+	struct file_state *file = page_file(m, page);
+	bool again = file->last_page == page && file->last_task == task;
+
+	for (uint32_t i = 0; i < run; i++, page++) {
+		bool resident = lookup_page(m, page);
+
+		if (hit)
+			hit[i] = resident;
+		if (!resident)
+			fill_page(m, page, true, true);
+		if (i || !again)
+			mark_accessed(m, page);
+	}
+	file->last_page = page - 1;
+	file->last_task = task;
+}
+
+static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool whole,
+		       uint8_t *hit)
+{
+	for (uint32_t i = 0; i < run; i++, page++) {
+		bool resident = lookup_page(m, page);
+
+		if (hit)
+			hit[i] = resident;
+		if (!resident) {
+			fill_page(m, page, true, false);
+			m->n.c.fills_whole_write += whole;
+		}
+		if (writeback_page_dirtied(m, page))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A touch through a page table: the accessed bit is found by reclaim, nothing is marked now. */
+static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint8_t *hit)
+{
+	for (uint32_t i = 0; i < run; i++, page++) {
+		bool resident = lookup_page(m, page);
+
+		if (hit)
+			hit[i] = resident;
+		if (!resident)
+			fill_page(m, page, true, true);
+		m->flags[page] |= PG_MAPPED | PG_YOUNG;
+	}
+}
+
+static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
+{
+	for (uint32_t i = 0; i < run; i++, page++)
+		if (m->flags[page] & PG_RESIDENT)
+			m->flags[page] |= PG_MAPPED;
+}
+
+static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
+{
+	if (m->p.readahead != READAHEAD_RECORDED)
+		return;
+	for (uint32_t i = 0; i < run; i++, page++)
+		if (!(m->flags[page] & PG_RESIDENT))
+			fill_page(m, page, false, true);
+}
+
+static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
+{
+	for (uint32_t i = 0; i < run; i++, page++) {
+		if (!(m->flags[page] & PG_RESIDENT)) {
+			m->flags[page] &= PG_SEEN;
+			continue;
+		}
+		lru_forget(m, page);
+		writeback_page_gone(m, page);
+		m->flags[page] = PG_SEEN;
+		m->n.c.resident_pages--;
+		memcg_uncharge(m, 1);
+	}
+}
+
+/* ---- the loop over records --------------------------------------------------------------------- */
+
+static void start_clock(struct kernel_model *m, uint64_t now_ns)
+{
+	m->started = true;
+	m->now_ns = now_ns;
+	m->next_stats_ns = m->p.stats_period_ns ? now_ns + m->p.stats_phase_ns : UINT64_MAX;
+	m->next_wakeup_ns = now_ns + m->p.dirty_wakeup_ns;
+}
+
+static void run_timers(struct kernel_model *m)
+{
+	if (m->now_ns >= m->next_stats_ns) {
+		memcg_flush_stats(m);
+		while (m->next_stats_ns <= m->now_ns)
+			m->next_stats_ns += m->p.stats_period_ns;
+	}
+	if (m->now_ns >= m->next_wakeup_ns) {
+		writeback_timer(m);
+		while (m->next_wakeup_ns <= m->now_ns)
+			m->next_wakeup_ns += m->p.dirty_wakeup_ns;
+	}
+}
+
+struct record {
+	uint32_t page, run, task;
+	enum demand_op op;
+};
+
+static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hit)
+{
+	switch (r->op) {
+	case DEMAND_READ:
+		read_pages(m, r->page, r->run, r->task, hit);
+		return 0;
+	case DEMAND_WRITE:
+	case DEMAND_WRITE_WHOLE:
+		return write_pages(m, r->page, r->run, r->op == DEMAND_WRITE_WHOLE, hit);
+	case DEMAND_FAULT:
+		fault_pages(m, r->page, r->run, hit);
+		return 0;
+	case DEMAND_MAP:
+		map_pages(m, r->page, r->run);
+		return 0;
+	case DEMAND_TRUNCATE:
+		truncate_pages(m, r->page, r->run);
+		return 0;
+	case DEMAND_READAHEAD:
+		readahead_pages(m, r->page, r->run);
+		return 0;
+	case DEMAND_FSYNC:
+		for (uint32_t i = 0; i < r->run; i++)
+			writeback_sync(m, r->page + i);
+		return 0;
+	case DEMAND_CHARGE:
+		memcg_charge_other(m, r->run);
+		return 0;
+	case DEMAND_UNCHARGE:
+		memcg_charge_other(m, -(int64_t)r->run);
+		return 0;
+	case DEMAND_LIMIT:
+	case DEMAND_EXIT:
+	case DEMAND_ANON:
+	case NR_DEMAND_OPS:
+		break;
+	}
+	return 0;
+}
+
+/* Pages of @r are ids; CHARGE, UNCHARGE and LIMIT count pages and have none. */
+static bool record_has_pages(enum demand_op op)
+{
+	return op <= DEMAND_FSYNC || op == DEMAND_ANON;
+}
+
+static int linux_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
+		      struct err *err)
+{
+	for (size_t i = 0; i < block->nr; i++) {
+		struct record r = {
+			.page = block->page[i],
+			.run = block->run ? block->run[i] : 1,
+			.op = block->op ? (enum demand_op)block->op[i] : DEMAND_READ,
+			.task = block->task ? block->task[i] : 0,
+		};
+		bool access = demand_op_is_access(r.op);
+
+		if (record_has_pages(r.op) && (uint64_t)r.page + r.run > m->nr_ids)
+			return err_set(err, -EBADMSG, "demand record wants page %u of %u",
+				       r.page + r.run - 1, m->nr_ids);
+		if (!m->started)
+			start_clock(m, block->ts_ns ? block->ts_ns[i] : 0);
+		m->now_ns = block->ts_ns ? block->ts_ns[i] : m->now_ns + m->p.access_ns * r.run;
+		if (m->now_ns >= m->next_stats_ns || m->now_ns >= m->next_wakeup_ns)
+			run_timers(m);
+		if (do_record(m, &r, hit))
+			return err_set(err, -ENOMEM, "no memory for the list of dirty pages");
+		m->n.c.accesses += access ? r.run : 0;
+		if (hit && access)
+			hit += r.run;
+	}
+	return 0;
+}
+
+/* ---- results ----------------------------------------------------------------------------------- */
+
+static void linux_counters(const struct kernel_model *m, struct replay_counters *out)
+{
+	*out = m->n.c;
+	out->swapped_out = MODEL_COUNTER_NONE;
+	out->swapped_in = MODEL_COUNTER_NONE;
+	out->metadata_bytes = m->metadata_bytes;
+}
+
+static int linux_costs(const struct kernel_model *m, struct replay_cost *out, int max)
+{
+	const struct replay_counters *c = &m->n.c;
+	const struct replay_cost all[] = {
+		{ "lookup", "lookup.page", c->accesses },
+		{ "fill", "fill.page", c->fills },
+		{ "refault", "refault.page", c->refaults },
+		{ "scan", "scan.page", c->scanned },
+		{ "scan", "refill.page", m->n.refills },
+		{ "scan", "activate.page", c->activated },
+		{ "scan", "rotate.page", c->rotated },
+		{ "reclaim", "reclaim.page", c->reclaimed },
+		{ "reclaim", "reclaim.call", m->n.reclaim_calls },
+		{ "writeback", "write.page", c->written },
+		{ "stats_flush", "stats_flush.call", m->n.stat_flushes },
+	};
+
+	for (int i = 0; i < (int)ARRAY_SIZE(all) && i < max; i++)
+		out[i] = all[i];
+	return (int)ARRAY_SIZE(all);
+}
+
+const struct kernel_ops linux_6_18_ops = {
+	.name = "linux-6.18",
+	.title = "active and inactive lists with refault distance, memcg limit",
+	.source = "Linux 6.18 mm/vmscan.c, workingset.c, swap.c, memcontrol.c, filemap.c",
+	.params = params_6_18,
+	.params_bytes = sizeof(struct linux_params),
+	.create = linux_create,
+	.feed = linux_feed,
+	.counters = linux_counters,
+	.costs = linux_costs,
+	.destroy = linux_destroy,
+};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lru.c - the lists, the per-CPU folio batches in front of them, and accessed marks.
+ *
+ * Follows Linux 6.18 mm/swap.c: folio_add_lru(), folio_mark_accessed(), folio_activate(),
+ * __lru_cache_activate_folio(), lru_add_drain_cpu().
+ *
+ * A new folio waits in a batch of 31 until the batch is full or reclaim drains it, so the youngest
+ * folios are not on any list yet. The second mark of an inactive folio activates it: through another
+ * batch if it is on a list, at once if it still waits to be added. What is in the activate batch is
+ * inactive until then, so a third and fourth mark may count as a second activation; the drain then
+ * finds the folio active and leaves it.
+ *
+ * Approximation: one set of batches, whatever the number of CPUs. A task that migrates leaves up to
+ * 31 folios in the old CPU's batches, out of reclaim's reach: at most 31 x CPUs pages of the limit.
+ */
+#include "replay/kernel/kernel.h"
+
+void lru_add_page(struct kernel_model *m, uint32_t page)
+{
+	enum lru_list lru = page_lru(m->flags[page]);
+
+	list_insert(m->links, lru_head(m, lru), page);
+	m->flags[page] |= PG_LRU;
+	m->lruvec.nr_pages[lru]++;
+}
+
+void lru_add_page_tail(struct kernel_model *m, uint32_t page)
+{
+	enum lru_list lru = page_lru(m->flags[page]);
+
+	list_insert(m->links, m->links[lru_head(m, lru)].prev, page);
+	m->flags[page] |= PG_LRU;
+	m->lruvec.nr_pages[lru]++;
+}
+
+void lru_del_page(struct kernel_model *m, uint32_t page)
+{
+	list_remove(m->links, page);
+	m->flags[page] &= (uint16_t)~PG_LRU;
+	m->lruvec.nr_pages[page_lru(m->flags[page])]--;
+}
+
+static void drain_add(struct kernel_model *m)
+{
+	for (uint32_t i = 0; i < m->lru_add.nr; i++)
+		lru_add_page(m, m->lru_add.page[i]);
+	m->n.drains += m->lru_add.nr != 0;
+	m->lru_add.nr = 0;
+}
+
+static void drain_activate(struct kernel_model *m)
+{
+	for (uint32_t i = 0; i < m->lru_activate.nr; i++) {
+		uint32_t page = m->lru_activate.page[i];
+
+		if (m->flags[page] & PG_ACTIVE)
+			continue;
+		lru_del_page(m, page);
+		m->flags[page] |= PG_ACTIVE;
+		lru_add_page(m, page);
+		m->n.c.activated++;
+	}
+	m->n.drains += m->lru_activate.nr != 0;
+	m->lru_activate.nr = 0;
+}
+
+void lru_drain(struct kernel_model *m)
+{
+	drain_add(m);
+	drain_activate(m);
+}
+
+void lru_cache_add(struct kernel_model *m, uint32_t page)
+{
+	m->lru_add.page[m->lru_add.nr++] = page;
+	if (m->lru_add.nr >= m->p.batch_pages)
+		drain_add(m);
+}
+
+/* Its last reference was a batch's: nobody will add or activate it any more. */
+static void batch_remove(struct folio_batch *batch, uint32_t page)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < batch->nr; i++)
+		if (batch->page[i] != page)
+			batch->page[kept++] = batch->page[i];
+	batch->nr = kept;
+}
+
+/* Takes a resident page off whatever list or batch it is on. */
+void lru_forget(struct kernel_model *m, uint32_t page)
+{
+	batch_remove(&m->lru_activate, page);
+	if (m->flags[page] & PG_LRU)
+		lru_del_page(m, page);
+	else
+		batch_remove(&m->lru_add, page);
+}
+
+/* The second mark of an inactive page. */
+void mark_accessed_again(struct kernel_model *m, uint32_t page)
+{
+	if (m->flags[page] & PG_LRU) {
+		m->lru_activate.page[m->lru_activate.nr++] = page;
+		if (m->lru_activate.nr >= m->p.batch_pages)
+			drain_activate(m);
+	} else {
+		m->flags[page] |= PG_ACTIVE;
+	}
+	m->flags[page] &= (uint16_t)~PG_REFERENCED;
+	workingset_age(m, 1);
+}
