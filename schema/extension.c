@@ -12,15 +12,13 @@ SQLITE_EXTENSION_INIT1
 
 int sqlite3_pagereel_init(sqlite3 *db, char **text, const sqlite3_api_routines *api);
 
-__attribute__((weak)) int vtab_event_register(sqlite3 *db);
-
 int sqlite3_pagereel_init(sqlite3 *db, char **text, const sqlite3_api_routines *api)
 {
 	int rc;
 
 	SQLITE_EXTENSION_INIT2(api);
 	rc = vtab_page_register(db);
-	if (rc == SQLITE_OK && vtab_event_register)
+	if (rc == SQLITE_OK)
 		rc = vtab_event_register(db);
 	return rc;
 }

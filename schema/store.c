@@ -288,6 +288,15 @@ static int pragma(struct store *store, const char *sql, struct err *err)
 	return rc ? store_fail(store, rc, err, "cannot open") : 0;
 }
 
+static int register_tables(struct store *store, struct err *err)
+{
+	int rc = vtab_page_register(store->db);
+
+	if (!rc)
+		rc = vtab_event_register(store->db);
+	return rc ? store_fail(store, rc, err, "cannot open") : 0;
+}
+
 /* Settings of a connection that are not kept in the file, nor need it read. */
 static void configure(struct store *store)
 {
@@ -331,19 +340,14 @@ static int fill_new_file(struct store *store, struct err *err)
 	if (!code)
 		code = store_exec(store, sql_schema_tables, err);
 	if (!code)
+		code = register_tables(store, err);
+	if (!code)
 		code = store_events_create(store, err);
 	if (!code)
 		code = store_exec(store, sql_schema_views, err);
 	if (!code)
 		code = store_commit(store, err);
 	return code;
-}
-
-static int register_tables(struct store *store, struct err *err)
-{
-	int rc = vtab_event_register(store->db);
-
-	return rc ? store_fail(store, rc, err, "cannot open") : 0;
 }
 
 int store_create(struct store **out, const char *path, unsigned int flags, struct err *err)
@@ -372,8 +376,6 @@ int store_create(struct store **out, const char *path, unsigned int flags, struc
 		code = check_identity(path, &made, err);
 	if (!code)
 		code = configure_cache(store, err);
-	if (!code)
-		code = register_tables(store, err);
 	if (code) {
 		store_free(store);
 		if (!lstat(path, &made))
