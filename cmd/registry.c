@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 
 #define COMMANDS(X) \
+	X(synth) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;

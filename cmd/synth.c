@@ -29,7 +29,7 @@ static void param_print(FILE *out, const struct param *p)
 			fprintf(out, "%s%s", i ? ", " : "", p->choices[i]);
 		fprintf(out, ")");
 	}
-	if (p->min != 0 || (p->max != 0 && p->max < 1e6))
+	if (p->max != 0 && p->max < 1e6)
 		fprintf(out, " [%g..%g]", p->min, p->max);
 	fprintf(out, "\n");
 }

@@ -120,6 +120,9 @@ int store_capture_begin(struct store *store, const struct capture_info *info, in
 int store_capture_end(struct store *store, int64_t capture_id, const char *status,
 		      int64_t end_ts_ns, struct err *err);
 
+/* For importers, which know only at the end whether the page stream contains hits. */
+int store_capture_set_hits(struct store *store, int64_t capture_id, bool has_hits, struct err *err);
+
 /* Context: one fact. Equal values in a row for the same (subject, key) are stored once per phase
  * "sample"; "start" and "end" are always stored. subject: "sysctl", "zoneinfo:0:Normal", "vmstat",
  * "psi:memory", "bdi:7:0", "memcg:/path", "schedstat:kswapd0", "host", ... */

@@ -67,6 +67,14 @@ int store_capture_end(struct store *store, int64_t capture_id, const char *statu
 			      values, ARRAY_SIZE(values), err);
 }
 
+int store_capture_set_hits(struct store *store, int64_t capture_id, bool has_hits, struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(has_hits), VALUE_OF_INT(capture_id) };
+
+	return store_run_kept(store, "UPDATE capture SET has_hits = ? WHERE id = ?", values,
+			      ARRAY_SIZE(values), err);
+}
+
 int store_gap(struct store *store, int64_t capture_id, const char *stream, int cpu,
 	      int64_t from_ns, int64_t to_ns, struct value events_lost, struct err *err)
 {

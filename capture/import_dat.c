@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * import_dat.c - trace.dat, as trace-cmd writes it (versions 6 and 7), read through libtracecmd.
+ *
+ * The formats of the events are those in the file; nothing of the running kernel is asked. Every
+ * buffer (the main one and named instances) has a stream of records per CPU; all are merged by time,
+ * because a task may enter reclaim on one CPU and go on on another. Records are decoded by offsets
+ * found once per event (decode.c).
+ *
+ * Records that libtracecmd says were lost before become a gap of that CPU.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <trace-cmd/trace-cmd.h>
+
+#include "capture/import_sink.h"
+
+/* In the library since 2.9, in no public header; absent: the facts stay unknown. */
+const char *tracecmd_get_uname(struct tracecmd_input *handle) __attribute__((weak));
+const char *tracecmd_get_trace_clock(struct tracecmd_input *handle) __attribute__((weak));
+
+enum { MAX_STREAMS = 4 * IMPORT_MAX_CPUS };
+
+/* One CPU's records of one buffer. */
+struct record_stream {
+	struct tracecmd_input *handle;
+	struct tep_record *record;	/* the next one */
+	int cpu;
+};
+
+/* What is known of a format id. */
+struct dat_event {
+	struct event_decoder *decoder;	/* NULL and known: an id without a format */
+	bool known;
+	int index;		/* in the sink */
+	bool is_kswapd;		/* emitted by kswapd alone */
+};
+
+struct dat {
+	struct import_sink *sink;
+	struct tracecmd_input *handle;
+	struct tep_handle *tep;
+	struct record_stream *heap;	/* by time: the first is due */
+	int nr_streams;
+	struct dat_event *event;	/* by id */
+	int nr_ids;
+	struct value values[IMPORT_MAX_FIELDS];
+	uint32_t last_pid;
+};
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool due_before(const struct record_stream *a, const struct record_stream *b)
+{
+	return a->record->ts != b->record->ts ? a->record->ts < b->record->ts : a->cpu < b->cpu;
+}
+
+static void sift_down(struct dat *d, int at)
+{
+	for (;;) {
+		int least = at;
+		struct record_stream swap;
+
+		for (int child = 2 * at + 1; child <= 2 * at + 2 && child < d->nr_streams; child++)
+			if (due_before(&d->heap[child], &d->heap[least]))
+				least = child;
+		if (least == at)
+			return;
+		swap = d->heap[at];
+		d->heap[at] = d->heap[least];
+		d->heap[least] = swap;
+		at = least;
+	}
+}
+
+static int streams_add(struct dat *d, struct tracecmd_input *handle, struct err *err)
+{
+	int nr_cpus = tep_get_cpus(tracecmd_get_tep(handle));
+	struct record_stream *grown;
+
+	if (nr_cpus <= 0)
+		return 0;
+	if (nr_cpus > IMPORT_MAX_CPUS || d->nr_streams + nr_cpus > MAX_STREAMS)
+		return err_set(err, -EBADMSG, "cannot import '%s': it claims %d CPUs (damaged?)",
+			       d->sink->path, nr_cpus);
+	grown = realloc(d->heap, sizeof(*grown) * (size_t)(d->nr_streams + nr_cpus));
+	if (!grown)
+		return err_set(err, -ENOMEM, "no memory for %d streams", nr_cpus);
+	d->heap = grown;
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		struct tep_record *record = tracecmd_read_cpu_first(handle, cpu);
+
+		if (record)
+			d->heap[d->nr_streams++] = (struct record_stream){ handle, record, cpu };
+	}
+	return 0;
+}
+
+static int streams_open(struct dat *d, struct err *err)
+{
+	int ret = streams_add(d, d->handle, err);
+
+	for (int i = 0; !ret && i < tracecmd_buffer_instances(d->handle); i++) {
+		struct tracecmd_input *buffer = tracecmd_buffer_instance_handle(d->handle, i);
+
+		if (buffer)
+			ret = streams_add(d, buffer, err);
+	}
+	for (int at = d->nr_streams / 2; !ret && at >= 0; at--)
+		sift_down(d, at);
+	return ret;
+}
+
+static void streams_next(struct dat *d)
+{
+	struct record_stream *first = &d->heap[0];
+
+	tracecmd_free_record(first->record);
+	first->record = tracecmd_read_data(first->handle, first->cpu);
+	if (!first->record)
+		*first = d->heap[--d->nr_streams];
+	sift_down(d, 0);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* The event of format @id, its table or page source ready. NULL with *ret 0: none (counted). */
+static struct dat_event *event_get(struct dat *d, int id, int *ret, struct err *err)
+{
+	struct dat_event *e;
+	const struct event_field *fields;
+	struct tep_event *format;
+	int nr_fields;
+
+	*ret = 0;
+	if (id < 0 || id > UINT16_MAX)
+		return NULL;
+	e = &d->event[id];
+	if (e->known)
+		return e->decoder ? e : NULL;
+	e->known = true;
+	format = tep_find_event(d->tep, id);
+	if (!format || !format->name || !format->system)
+		return NULL;
+	e->decoder = event_decoder_new(format);
+	if (!e->decoder) {
+		*ret = err_set(err, -ENOMEM, "no memory for the decoder of '%s'", format->name);
+		return NULL;
+	}
+	e->index = import_sink_event(d->sink, format->system, format->name, err);
+	*ret = e->index < 0 ? e->index : 0;
+	e->is_kswapd = !strcmp(format->name, "mm_vmscan_kswapd_wake") ||
+		       !strcmp(format->name, "mm_vmscan_kswapd_sleep");
+	if (*ret || event_decoder_page_source(e->decoder))
+		return *ret ? NULL : e;
+	nr_fields = event_decoder_fields(e->decoder, &fields);
+	if (nr_fields > IMPORT_MAX_FIELDS) {
+		event_decoder_free(e->decoder);
+		e->decoder = NULL;
+		return NULL;
+	}
+	*ret = import_sink_table(d->sink, e->index, fields, nr_fields, NULL, err);
+	return *ret ? NULL : e;
+}
+
+static int task_note(struct dat *d, const struct dat_event *e, uint32_t pid, uint64_t ts_ns,
+		     struct err *err)
+{
+	const char *comm = NULL;
+
+	if (pid == d->last_pid && !e->is_kswapd)
+		return 0;
+	d->last_pid = pid;
+	if (tep_is_pid_registered(d->tep, (int)pid))
+		comm = tep_data_comm_from_pid(d->tep, (int)pid);
+	if (comm && !strcmp(comm, "<...>"))
+		comm = NULL;
+	return import_sink_task(d->sink, pid, 0, comm ? comm : e->is_kswapd ? "kswapd" : NULL,
+				ts_ns, err);
+}
+
+static int record_page(struct dat *d, const struct dat_event *e, int cpu,
+		       const struct tep_record *record, struct err *err)
+{
+	struct page_raw raw;
+	int ret = event_decoder_page(e->decoder, record->data, (size_t)record->size, &raw);
+
+	if (ret < 0)
+		return ret;
+	raw.event.ts_ns = record->ts;
+	raw.event.file_id = 0;
+	ret = task_note(d, e, raw.event.pid, record->ts, err);
+	return ret ? ret : import_sink_page(d->sink, e->index, cpu, &raw, err);
+}
+
+static int record_values(struct dat *d, const struct dat_event *e, int cpu,
+			 const struct tep_record *record, struct err *err)
+{
+	size_t bytes = (size_t)record->size;
+	uint32_t pid;
+	int ret = event_decoder_values(e->decoder, record->data, bytes, d->values);
+
+	if (ret < 0)
+		return ret;
+	pid = event_decoder_pid(e->decoder, record->data, bytes);
+	ret = task_note(d, e, pid, record->ts, err);
+	return ret ? ret : import_sink_values(d->sink, e->index, cpu, pid, record->ts, d->values,
+					      err);
+}
+
+static int record_import(struct dat *d, int cpu, const struct tep_record *record, struct err *err)
+{
+	struct dat_event *e;
+	int ret;
+
+	if (record->missed_events) {
+		ret = import_sink_lost(d->sink, cpu, record->ts,
+				       record->missed_events > 0 ? record->missed_events : -1, err);
+		if (ret)
+			return ret;
+	}
+	if (record->size < 2 || !record->data) {
+		d->sink->result->nr_undecoded++;
+		return 0;
+	}
+	e = event_get(d, tep_data_type(d->tep, (struct tep_record *)record), &ret, err);
+	if (e)
+		ret = event_decoder_page_source(e->decoder) ? record_page(d, e, cpu, record, err) :
+							      record_values(d, e, cpu, record, err);
+	/* A record that does not fit its format is a fault of that record alone. */
+	if (ret == -EBADMSG && !err->text[0])
+		ret = 0, e = NULL;
+	if (!ret && !e)
+		d->sink->result->nr_undecoded++;
+	return ret;
+}
+
+static int records_import(struct dat *d, struct err *err)
+{
+	uint64_t nr = 0;
+	int ret = 0;
+
+	while (!ret && d->nr_streams) {
+		ret = record_import(d, d->heap[0].cpu, d->heap[0].record, err);
+		streams_next(d);
+		if (!(++nr & 0xfff) && import_stopped(d->sink))
+			return err_set(err, -EINTR, "interrupted after %llu events of '%s'",
+				       (unsigned long long)nr, d->sink->path);
+	}
+	return ret;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+/* "Linux host 6.12.1 x86_64" -> host and release; NULL where it does not say. @copy is cut up. */
+static void uname_split(char *copy, const char **hostname, const char **release)
+{
+	char *word[3] = { NULL }, *save = NULL;
+
+	*hostname = *release = NULL;
+	if (!copy)
+		return;
+	for (int i = 0; i < 3; i++)
+		word[i] = strtok_r(i ? NULL : copy, " \n", &save);
+	*hostname = word[1] && strcmp(word[1], "(none)") ? word[1] : NULL;
+	*release = word[2];
+}
+
+static int capture_begin(struct dat *d, struct err *err)
+{
+	const char *uname = tracecmd_get_uname ? tracecmd_get_uname(d->handle) : NULL;
+	char *copy = uname ? strdup(uname) : NULL;
+	struct capture_info info = {
+		.source = "trace.dat",
+		.input = d->sink->path,
+		.clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(d->handle) : NULL,
+		.base_ts_ns = (int64_t)tracecmd_get_first_ts(d->handle),
+		.nr_cpus = tep_get_cpus(d->tep),
+	};
+	int ret;
+
+	uname_split(copy, &info.hostname, &info.kernel_release);
+	ret = import_sink_begin(d->sink, &info, err);
+	free(copy);
+	return ret;
+}
+
+static void dat_close(struct dat *d)
+{
+	for (int i = 0; i < d->nr_streams; i++)
+		tracecmd_free_record(d->heap[i].record);
+	for (int i = 0; d->event && i <= UINT16_MAX; i++)
+		event_decoder_free(d->event[i].decoder);
+	free(d->event);
+	free(d->heap);
+	if (d->handle)
+		tracecmd_close(d->handle);
+}
+
+int import_trace_dat(struct import_sink *sink, struct err *err)
+{
+	struct dat d = { .sink = sink, .last_pid = UINT32_MAX };
+	int ret;
+
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	tep_set_loglevel(TEP_LOG_NONE);
+	errno = 0;
+	d.handle = tracecmd_open(sink->path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (!d.handle)
+		return err_set(err, -EBADMSG, "cannot read '%s': libtracecmd refuses it%s%s "
+			       "(truncated or damaged? see trace-cmd dump)", sink->path,
+			       errno ? ": " : "", errno ? strerror(errno) : "");
+	d.tep = tracecmd_get_tep(d.handle);
+	d.event = calloc(UINT16_MAX + 1, sizeof(*d.event));
+	ret = d.event ? streams_open(&d, err) : err_set(err, -ENOMEM, "no memory for the events");
+	if (!ret)
+		ret = capture_begin(&d, err);
+	if (!ret) {
+		ret = records_import(&d, err);
+		ret = import_sink_finish(sink, ret, err);
+	}
+	dat_close(&d);
+	return ret;
+}
