@@ -57,9 +57,9 @@ static const char *column_title(const struct out_column *column)
 	return column->title ? column->title : column->name;
 }
 
-static bool is_number(struct value value)
+static bool goes_right(enum out_unit unit, struct value value)
 {
-	return value.type == VALUE_INT || value.type == VALUE_REAL;
+	return unit != OUT_BAR && (value.type == VALUE_INT || value.type == VALUE_REAL);
 }
 
 /* *cell owns its text. */
@@ -145,7 +145,7 @@ static int table_row(struct out *out, const struct value *values)
 			continue;
 		if (row[i].width > out->widths[i])
 			out->widths[i] = row[i].width;
-		if (!is_number(values[i]) && values[i].type != VALUE_NULL)
+		if (!goes_right(out->columns[i].unit, values[i]) && values[i].type != VALUE_NULL)
 			out->text_column[i] = true;
 	}
 	if (out->streaming)
@@ -241,6 +241,8 @@ static void csv_begin(struct out *out)
 
 static void csv_row(struct out *out, const struct value *values)
 {
+	if (!out->nr_rows)
+		csv_begin(out);
 	for (int i = 0; i < out->nr_columns; i++) {
 		if (i)
 			fputc(',', out->stream);
@@ -358,8 +360,6 @@ struct out *out_begin(FILE *stream, enum out_format format, const struct out_col
 		out_free(out);
 		return NULL;
 	}
-	if (out->format == OUT_CSV)
-		csv_begin(out);
 	return out;
 }
 
@@ -388,10 +388,20 @@ int out_end(struct out *out)
 
 	if (!code && out->format == OUT_TABLE && !out->streaming)
 		held_print(out);
+	if (!code && out->format == OUT_CSV && !out->nr_rows)
+		csv_begin(out);
 	if (!code && out->format == OUT_JSON)
 		fputs(out->nr_rows ? "]\n" : "[]\n", out->stream);
 	if (!code && (fflush(out->stream) || ferror(out->stream)))
 		code = errno ? -errno : -EIO;
 	out_free(out);
 	return code;
+}
+
+void out_cancel(struct out *out)
+{
+	if (out && out->nr_rows)
+		out_end(out);
+	else if (out)
+		out_free(out);
 }

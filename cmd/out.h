@@ -37,8 +37,11 @@ bool out_format_is_table(enum out_format format);
  *   OUT_RATIO  0.9312
  *   OUT_COUNT  1,234,567
  *   OUT_PAGES  64M          an amount of memory given in pages; use OUT_COUNT to count pages
+ *   OUT_BAR    #######      a share from 0 to 1, drawn
  */
-enum out_unit { OUT_PLAIN, OUT_BYTES, OUT_NS, OUT_PCT, OUT_RATIO, OUT_COUNT, OUT_PAGES };
+enum out_unit {
+	OUT_PLAIN, OUT_BYTES, OUT_NS, OUT_PCT, OUT_RATIO, OUT_COUNT, OUT_PAGES, OUT_BAR
+};
 
 struct out_column {
 	const char *name;	/* JSON key and CSV header, with its unit suffix */
@@ -59,6 +62,8 @@ struct out *out_begin(FILE *stream, enum out_format format, const struct out_col
 int out_row(struct out *out, const struct value *values);
 /* Frees. 0, or -errno when a write failed. A table without rows prints its titles. */
 int out_end(struct out *out);
+/* In place of out_end() after an error: no titles, no brackets, unless rows are out already. */
+void out_cancel(struct out *out);
 
 /*
  * One value as a table shows it, in @buf (cut to fit). Returns the length as snprintf does. For

@@ -120,6 +120,15 @@ static size_t scaled_text(char *buf, size_t buf_bytes, enum out_unit unit, doubl
 	return snprintf(buf, buf_bytes, "%s%s", sign, text);
 }
 
+/* Anything at all shows: "#" is more than nothing. */
+static size_t bar_text(char *buf, size_t buf_bytes, double share)
+{
+	static const char full[] = "########################################";
+	int most = sizeof(full) - 1, nr = share <= 0 ? 0 : share >= 1 ? most : ceil(share * most);
+
+	return snprintf(buf, buf_bytes, "%.*s", nr, full);
+}
+
 static size_t number_text(char *buf, size_t buf_bytes, enum out_unit unit, struct value value)
 {
 	bool whole = value.type == VALUE_INT;
@@ -132,6 +141,8 @@ static size_t number_text(char *buf, size_t buf_bytes, enum out_unit unit, struc
 		return scaled_text(buf, buf_bytes, unit, number);
 	case OUT_PCT:
 		return snprintf(buf, buf_bytes, "%.2f%%", number);
+	case OUT_BAR:
+		return bar_text(buf, buf_bytes, number);
 	case OUT_RATIO:
 		return snprintf(buf, buf_bytes, "%.4f", number);
 	case OUT_COUNT:

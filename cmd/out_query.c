@@ -112,8 +112,12 @@ int out_query_as(FILE *stream, enum out_format format, struct query *query,
 	if (!out)
 		goto out;
 	code = rows_out(out, query, nr, values, &rows, err);
+	if (code) {
+		out_cancel(out);
+		goto out;
+	}
 	end = out_end(out);
-	if (!code && end)
+	if (end)
 		code = err_sys(err, end, "cannot write the output");
 out:
 	if (nr_rows)
