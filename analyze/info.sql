@@ -27,7 +27,8 @@ SELECT c.id AS capture_id, c.source, c.input, c.kernel_release, c.hostname, c.cl
 	coalesce(l.nr_gaps, 0) AS nr_gaps,
 	iif(l.nr_gaps IS NULL, 0, l.events_lost) AS events_lost,
 	iif(l.nr_gaps IS NULL, 100.0,
-		100.0 * t.nr_events / (t.nr_events + l.events_lost)) AS coverage_pct,
+		100.0 * coalesce(t.nr_events, k.nr_events) /
+		(coalesce(t.nr_events, k.nr_events) + l.events_lost)) AS coverage_pct,
 	k.nr_chunks, k.nr_events AS nr_page_events, k.data_bytes AS page_event_bytes,
 	1.0 * k.data_bytes / k.nr_events AS bytes_per_page_event,
 	k.sample_mask,

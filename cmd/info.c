@@ -28,16 +28,21 @@ static void status_print(const struct query *query)
 
 static void events_print(const struct query *query)
 {
+	int64_t nr_gaps = row_int(query, "nr_gaps");
+	const char *plural = nr_gaps == 1 ? "" : "s";
+
 	fact("events");
-	printf("%s of %s types", COUNT("nr_events"), TEXT("nr_types"));
-	if (!row_int(query, "nr_gaps"))
+	printf("%s", COUNT("nr_events"));
+	if (!row_is_null(query, "nr_types"))
+		printf(" of %s types", TEXT("nr_types"));
+	if (!nr_gaps)
 		printf(", none lost\n");
 	else if (row_is_null(query, "events_lost"))
-		printf(", unknown losses in %s gaps: coverage n/a (a gap does not say how many)\n",
-		       COUNT("nr_gaps"));
+		printf(", unknown losses in %s gap%s: coverage n/a (a gap does not say how many)\n",
+		       COUNT("nr_gaps"), plural);
 	else
-		printf(", %s lost in %s gaps: coverage %s\n", COUNT("events_lost"),
-		       COUNT("nr_gaps"), TEXT("coverage_pct"));
+		printf(", %s lost in %s gap%s: coverage %s\n", COUNT("events_lost"),
+		       COUNT("nr_gaps"), plural, TEXT("coverage_pct"));
 }
 
 static void pages_print(const struct query *query)
@@ -65,7 +70,8 @@ static void capture_print(const struct query *query)
 	       row_is_null(query, "input") ? "" : TEXT("input"));
 	status_print(query);
 	fact("kernel");
-	printf("%s, %s CPUs, host %s\n", TEXT("kernel_release"), TEXT("nr_cpus"), TEXT("hostname"));
+	printf("%s, %s CPU%s, host %s\n", TEXT("kernel_release"), TEXT("nr_cpus"),
+	       row_int(query, "nr_cpus") == 1 ? "" : "s", TEXT("hostname"));
 	fact("time");
 	printf("%s from %s UTC, clock %s\n", TEXT("duration_ns"), TEXT("started_utc"),
 	       TEXT("clock"));

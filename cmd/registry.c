@@ -4,6 +4,8 @@
 
 #define COMMANDS(X) \
 	X(synth) \
+	X(info) \
+	X(sql) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;

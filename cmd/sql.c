@@ -38,6 +38,32 @@ static int statement_run(struct session *session, struct query *query, struct er
 	return out_query(stdout, session->format, query, NULL, err);
 }
 
+enum { MAX_NAMES = 1024 };
+
+/* "no such table: page_evnt" becomes "... (did you mean 'page_event'?)". */
+static void suggest_table(struct store *store, struct err *err)
+{
+	static const char complaint[] = "no such table: ";
+	char *names[MAX_NAMES + 1] = { NULL };
+	const char *near;
+	struct query *query = NULL;
+	size_t used = strlen(err->text);
+	int nr = 0;
+
+	if (strncmp(err->text, complaint, sizeof(complaint) - 1))
+		return;
+	if (!query_open(store, &query, "SELECT name FROM pragma_table_list UNION "
+			"SELECT name FROM pragma_module_list WHERE name NOT LIKE 'pragma%'", NULL))
+		while (nr < MAX_NAMES && query_step(query, NULL) > 0)
+			names[nr++] = strdup(query_text(query, 0));
+	query_close(query);
+	near = nearest_word(err->text + sizeof(complaint) - 1, (const char *const *)names);
+	if (near)
+		snprintf(err->text + used, sizeof(err->text) - used, " (did you mean '%s'?)", near);
+	for (int i = 0; i < nr; i++)
+		free(names[i]);
+}
+
 static int script_run(struct session *session, const char *sql, struct err *err)
 {
 	int code = 0;
@@ -50,6 +76,8 @@ static int script_run(struct session *session, const char *sql, struct err *err)
 			code = statement_run(session, query, err);
 		query_close(query);
 	}
+	if (code)
+		suggest_table(session->store, err);
 	return code;
 }
 
