@@ -201,6 +201,9 @@ static inline bool demand_op_is_access(enum demand_op op)
 	return op <= DEMAND_FAULT || op == DEMAND_ANON;
 }
 
+/* Columns of a block that cost extra; page, run and op always come. */
+enum { DEMAND_COL_TIME = 1, DEMAND_COL_TASK = 2 };
+
 /*
  * One block of the demand stream: plain arrays of equal length @nr, valid until the next call on
  * the reader that gave it. A NULL column means "the same for all": run 1, op READ, task 0; ts_ns is

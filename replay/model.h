@@ -47,18 +47,12 @@ struct model_counters {
 
 enum model_flags {
 	MODEL_STACK = 1 << 0,		/* inclusion property: more memory, never more misses */
-	MODEL_NEXT_USE = 1 << 1,	/* access() wants next[] (opt) */
-	MODEL_RANDOMIZED = 1 << 2,	/* result depends on the seed */
+	MODEL_RANDOMIZED = 1 << 1,	/* result depends on the seed */
 };
 
-/*
- * A batch of accesses. next[i] is the number of the access (counted from 0 over the whole stream)
- * at which pages[i] is wanted again, UINT32_MAX for never; NULL unless MODEL_NEXT_USE. hit, unless
- * NULL, receives 1 or 0 per access.
- */
+/* A batch of accesses. hit, unless NULL, receives 1 or 0 per access. */
 struct model_batch {
 	const uint32_t *pages;
-	const uint32_t *next;
 	uint8_t *hit;
 	size_t nr;
 };

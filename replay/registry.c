@@ -3,7 +3,10 @@
 #include "replay/replay.h"
 
 #define MODELS(X) \
-	X(fifo)
+	X(fifo) \
+	X(lru) \
+	X(clock) \
+	X(opt)
 
 #define DECLARE(name) extern const struct model_ops name##_ops;
 MODELS(DECLARE)

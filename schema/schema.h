@@ -325,10 +325,9 @@ struct demand_info {
 int demand_stream_get(struct store *store, int64_t capture_id, struct demand_info *info,
 		      struct err *err);
 
-enum { DEMAND_COL_TIME = 1, DEMAND_COL_TASK = 2 };	/* page, run and op always come */
-
 struct demand_reader;
 
+/* @columns: DEMAND_COL_*. */
 int demand_reader_open(struct store *store, int64_t stream_id, unsigned int columns,
 		       struct demand_reader **reader, struct err *err);
 /* 1 and *block filled; 0 at the end; -errno. At most 65536 records a block. */

@@ -6,33 +6,26 @@
  * property: more memory can mean more misses (Belady, Nelson, Shedler: An anomaly in space-time
  * characteristics of certain programs running in a paging machine, CACM 12(6), 1969).
  *
- * The queue is a ring of capacity_pages page ids, the state one byte per page: resident or not. A
- * page that remove() took out leaves a hole in the ring (its slot number no longer matches), so each
- * page also remembers its slot.
+ * The queue is a sequence of slot numbers (slots.h): a fill takes the next one, a page is resident
+ * iff its number is not below the finger, evicting moves the finger on.
  */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "replay/replay.h"
-
-enum { NO_SLOT = UINT32_MAX };
+#include "replay/models/slots.h"
 
 struct model {
+	struct slots slots;
 	uint32_t capacity_pages;
 	uint32_t nr_resident;
-	uint32_t hand;		/* next ring slot to fill */
-	uint32_t nr_ids;
-	uint32_t *slot_of;	/* page -> ring slot or NO_SLOT */
-	uint32_t *ring;		/* slot -> page */
-	uint64_t nr_hits, nr_misses, nr_evictions;
+	uint32_t finger;	/* the oldest resident slot, or an emptied one before it */
+	uint64_t nr_accesses, nr_hits, nr_evictions;
 };
 
 static void fifo_destroy(struct model *m)
 {
 	if (!m)
 		return;
-	free(m->slot_of);
-	free(m->ring);
+	slots_release(&m->slots);
 	free(m);
 }
 
@@ -40,57 +33,63 @@ static struct model *fifo_create(const struct model_config *config, int *code, s
 {
 	struct model *m = calloc(1, sizeof(*m));
 
-	if (m) {
-		m->capacity_pages = config->capacity_pages;
-		m->nr_ids = config->nr_ids;
-		m->slot_of = malloc(sizeof(*m->slot_of) * ((size_t)config->nr_ids + 1));
-		m->ring = malloc(sizeof(*m->ring) * (size_t)config->capacity_pages);
-	}
-	if (!m || !m->slot_of || !m->ring) {
-		fifo_destroy(m);
-		*code = err_set(err, -ENOMEM, "no memory for fifo of %u pages",
-				config->capacity_pages);
+	if (!m) {
+		*code = err_set(err, -ENOMEM, "no memory for fifo");
 		return NULL;
 	}
-	for (uint32_t i = 0; i < config->nr_ids; i++)
-		m->slot_of[i] = NO_SLOT;
-	for (uint32_t i = 0; i < config->capacity_pages; i++)
-		m->ring[i] = UINT32_MAX;
+	m->capacity_pages = config->capacity_pages;
+	m->finger = 1;
+	*code = slots_init(&m->slots, config->nr_ids, config->capacity_pages, 1, false, err);
+	if (*code) {
+		fifo_destroy(m);
+		return NULL;
+	}
 	return m;
+}
+
+static inline void fifo_fill(struct model *m, uint32_t page)
+{
+	uint32_t *const fingers[] = { &m->finger };
+
+	if (__builtin_expect(slots_full(&m->slots), 0))
+		slots_renumber(&m->slots, m->finger, fingers, ARRAY_SIZE(fingers));
+	m->slots.of[page] = m->slots.next++;
+	if (m->nr_resident < m->capacity_pages) {
+		m->nr_resident++;
+		return;
+	}
+	m->finger = bit_next(m->slots.bits[0], m->finger) + 1;
+	m->nr_evictions++;
 }
 
 static void fifo_access(struct model *m, const struct model_batch *batch)
 {
-	for (size_t i = 0; i < batch->nr; i++) {
-		uint32_t page = batch->pages[i], victim;
-		bool hit = m->slot_of[page] != NO_SLOT;
+	uint32_t *of = m->slots.of;
+	uint64_t nr_hits = 0;
 
+	for (size_t i = 0; i < batch->nr; i++) {
+		uint32_t page = batch->pages[i];
+		bool hit = of[page] >= m->finger;
+
+		slots_prefetch(of, batch, i);
+		nr_hits += hit;
 		if (batch->hit)
 			batch->hit[i] = hit;
-		if (hit) {
-			m->nr_hits++;
-			continue;
-		}
-		m->nr_misses++;
-		victim = m->ring[m->hand];
-		if (victim != UINT32_MAX) {
-			m->slot_of[victim] = NO_SLOT;
-			m->nr_evictions++;
-		} else {
-			m->nr_resident++;
-		}
-		m->ring[m->hand] = page;
-		m->slot_of[page] = m->hand;
-		m->hand = m->hand + 1 == m->capacity_pages ? 0 : m->hand + 1;
+		if (!hit)
+			fifo_fill(m, page);
 	}
+	m->nr_accesses += batch->nr;
+	m->nr_hits += nr_hits;
 }
 
 static void fifo_remove(struct model *m, uint32_t page)
 {
-	if (m->slot_of[page] == NO_SLOT)
+	uint32_t slot = m->slots.of[page];
+
+	if (slot < m->finger)
 		return;
-	m->ring[m->slot_of[page]] = UINT32_MAX;
-	m->slot_of[page] = NO_SLOT;
+	bit_clear(m->slots.bits[0], slot);
+	m->slots.of[page] = 0;
 	m->nr_resident--;
 }
 
@@ -98,7 +97,7 @@ static void fifo_counters(const struct model *m, struct model_counters *out)
 {
 	*out = (struct model_counters){
 		.hits = m->nr_hits,
-		.misses = m->nr_misses,
+		.misses = m->nr_accesses - m->nr_hits,
 		.evictions = m->nr_evictions,
 		.scanned = m->nr_evictions,
 		.rotated = MODEL_COUNTER_NONE,
@@ -106,7 +105,7 @@ static void fifo_counters(const struct model *m, struct model_counters *out)
 		.deactivated = MODEL_COUNTER_NONE,
 		.ghost_hits = MODEL_COUNTER_NONE,
 		.resident_pages = m->nr_resident,
-		.metadata_bytes = 4ULL * m->nr_ids + 4ULL * m->capacity_pages,
+		.metadata_bytes = sizeof(*m) + m->slots.bytes,
 	};
 }
 
