@@ -146,4 +146,74 @@ struct kernel_ops {
 /* replay/kernel/registry.c, a line each; NULL-terminated. */
 extern const struct kernel_ops *const kernel_models[];
 
+/* ---- grids: many models, parameters and sizes over one stream --------------------------------- */
+
+/* A replay to run: a textbook model or a kernel model (the other pointer NULL) at one size. */
+struct grid_cell {
+	const struct model_ops *model;
+	const struct kernel_ops *kernel;
+	const void *params;		/* the model's options struct; NULL if it has none */
+	uint32_t capacity_pages;	/* at least 1 */
+};
+
+/* What happened between two moments; the moments are the same for all cells of a grid. */
+struct grid_interval {
+	uint64_t first_access;		/* counted from 0 */
+	uint64_t from_ts_ns, to_ts_ns;	/* 0 if the stream has no times */
+	uint64_t accesses, hits, misses, fills, fills_compulsory, evictions;
+};
+
+enum { GRID_MAX_COSTS = 48 };
+
+struct grid_result {
+	int code;			/* 0: done; -ECANCELED: not run to its end; other -errno */
+	struct err err;
+	struct replay_counters counters;
+	struct replay_cost costs[GRID_MAX_COSTS];
+	int nr_costs;
+	struct grid_interval *intervals;
+	uint32_t nr_intervals;
+};
+
+struct grid_opts {
+	unsigned int nr_threads;	/* 0: one */
+	uint64_t memory_bytes;		/* of everything together; 0: no limit */
+	uint64_t seed;
+	uint32_t nr_intervals;		/* 0: no interval series */
+	bool by_size;			/* run every size on its own even if one pass could do all */
+	/* For kernel models; may be NULL and 0 if there are none. */
+	const struct replay_context *context;
+	const struct replay_extent *extents;
+	size_t nr_extents;
+	/*
+	 * All nullable. progress() gets accesses done and to do over all cells, now and then, from
+	 * one thread at a time; false cancels. finished() gets each cell that ran to its end, one at
+	 * a time, in any order.
+	 */
+	void *ctx;
+	bool (*progress)(void *ctx, uint64_t done, uint64_t total);
+	void (*finished)(void *ctx, size_t cell, const struct grid_result *result);
+};
+
+/*
+ * Runs all cells. @results has nr_cells entries, filled here, released by the caller with
+ * grid_results_release(). The same results for any number of threads and any memory limit. The
+ * stream is decoded once if it fits the memory limit, else once for every few cells.
+ *
+ * 0: all cells ran (see the code of each); -ECANCELED: some did not; -ENOMEM: not even one cell fits
+ * the limit; else what the source said.
+ */
+int grid_run(const struct demand_source *source, const struct grid_cell *cells, size_t nr_cells,
+	     const struct grid_opts *opts, struct grid_result *results, struct err *err);
+void grid_results_release(struct grid_result *results, size_t nr_cells);
+
+/* A source over plain arrays (for tests, benchmarks and generated streams). Borrows @block. */
+struct array_source {
+	struct demand_block block;
+	uint32_t nr_ids;
+};
+
+/* Counts what the source must know about itself; the arrays must outlive it. */
+int array_source_init(const struct array_source *array, struct demand_source *source);
+
 #endif
