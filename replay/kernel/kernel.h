@@ -8,9 +8,12 @@
  *	workingset.c	shadow entries and the refault decision
  *	vmscan.c	reclaim: priorities, list balance, scan
  *	writeback.c	dirty pages and who cleans them
+ *	readahead.c	windows, and the folios they are read into
  *
  * A page is a dense id. Its state is 16 flag bits and one pair of list links; while it is not
- * resident the links hold the age at which it was evicted (its shadow entry).
+ * resident the links hold the age at which it was evicted (its shadow entry). A folio is named by
+ * its first page, which alone is on lists and has the flags of the whole; the others are PG_TAIL and
+ * know its order.
  */
 #ifndef PAGEREEL_REPLAY_KERNEL_H
 #define PAGEREEL_REPLAY_KERNEL_H
@@ -41,9 +44,11 @@ enum page_flag {
 	PG_READAHEAD = 1 << 12,		/* the marker: touching it starts the next window */
 	PG_ANON = 1 << 13,
 	PG_DEMANDED = 1 << 14,		/* somebody asked for it since it came in */
+	PG_TAIL = 1 << 15,		/* in a folio, not its first page */
+	PG_OF_PAGE = PG_RESIDENT | PG_SEEN | PG_DEMANDED | PG_TAIL,	/* all that a tail has */
 };
 
-enum { FOLIO_BATCH_MAX = 31, SWAP_CLUSTER_MAX = 32, DEF_PRIORITY = 12, NO_PAGE = UINT32_MAX };
+enum { FOLIO_BATCH_MAX = 31, DEF_PRIORITY = 12, MAX_ORDER = 9, NO_PAGE = UINT32_MAX };
 
 struct links {
 	uint32_t next, prev;
@@ -72,14 +77,29 @@ struct memcg {
 	uint64_t other_pages;
 };
 
-/* What one open file knows of its reading; here per file, as the record has no open files. */
-struct file_state {
-	uint32_t file_id;
-	uint32_t last_page;	/* id of the page read last, NO_PAGE: none */
-	uint32_t last_task;
+/*
+ * What an open file knows of its reading (struct file_ra_state). The record does not know open
+ * files: readahead.c infers them. Page ids instead of indexes, as neighbours have neighbouring ids.
+ */
+struct open_file {
+	uint32_t last_page;	/* read last; NO_PAGE: none */
+	uint32_t prev_page;	/* read last by the read before this one (prev_pos) */
+	uint32_t task;
+	uint32_t start, size, async_size;	/* the window read last, pages */
+	uint32_t order;		/* of its folios */
+	uint64_t used;		/* when, counted in reads */
 };
 
-enum readahead_mode { READAHEAD_RECORDED, READAHEAD_OFF };
+enum { OPEN_FILES_MAX = 16 };
+
+struct file_state {
+	uint32_t file_id;
+	uint32_t nr_open;
+	uint32_t last_page, last_task;	/* of a replay that does not model readahead */
+	struct open_file *open;	/* OPEN_FILES_MAX, made at the first read */
+};
+
+enum readahead_mode { READAHEAD_RECORDED, READAHEAD_MODEL, READAHEAD_RANDOM, READAHEAD_OFF };
 
 /* How a kernel version differs: every difference is a parameter. */
 struct linux_params {
@@ -92,6 +112,9 @@ struct linux_params {
 	bool reserve_recorded;		/* add what the context says is charged otherwise */
 	uint64_t access_ns;		/* clock of a stream without times */
 	int readahead;			/* enum readahead_mode */
+	uint64_t ra_bytes;		/* read_ahead_kb; 0: as recorded */
+	uint64_t io_bytes;		/* max_sectors_kb: a larger request reads ahead this much */
+	uint64_t max_order;		/* of a folio; 0: single pages only */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;
 };
@@ -134,8 +157,25 @@ struct kernel_model {
 	size_t extent;		/* the one looked up last */
 	struct file_state *files;
 	size_t nr_files;
+	uint8_t *order;		/* page -> order of its folio; valid while resident and large */
+	bool large;		/* folios of more than one page exist */
+	bool own_readahead;	/* modelled, not recorded */
+	uint32_t ra_pages, io_pages;
+	uint64_t nr_reads;
 	uint64_t metadata_bytes;
 };
+
+/* ---- folios ------------------------------------------------------------------------------------ */
+
+static inline uint32_t folio_order(const struct kernel_model *m, uint32_t page)
+{
+	return m->large ? m->order[page] : 0;
+}
+
+static inline uint32_t folio_pages(const struct kernel_model *m, uint32_t page)
+{
+	return 1U << folio_order(m, page);
+}
 
 /* ---- lists ------------------------------------------------------------------------------------- */
 
@@ -175,6 +215,7 @@ void lru_cache_add(struct kernel_model *m, uint32_t page);
 void lru_drain(struct kernel_model *m);
 void lru_forget(struct kernel_model *m, uint32_t page);
 void mark_accessed_again(struct kernel_model *m, uint32_t page);
+void folio_split(struct kernel_model *m, uint32_t page);
 
 /* The first access only sets a bit; this is the path of nearly every hit. */
 static inline void mark_accessed(struct kernel_model *m, uint32_t page)
@@ -189,11 +230,12 @@ static inline void mark_accessed(struct kernel_model *m, uint32_t page)
 
 /* workingset.c */
 void workingset_eviction(struct kernel_model *m, uint32_t page);
-void workingset_refault(struct kernel_model *m, uint32_t page);
+uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
 void workingset_age(struct kernel_model *m, uint64_t pages);
 
 /* memcg.c. Statistics are as old as the last flush, unless stats_period_ns is 0. */
-void memcg_charge(struct kernel_model *m, uint64_t pages);
+enum charge_mode { CHARGE, CHARGE_NORETRY };
+bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode);
 void memcg_uncharge(struct kernel_model *m, uint64_t pages);
 void memcg_charge_other(struct kernel_model *m, int64_t pages);
 void memcg_set_limit(struct kernel_model *m, uint64_t pages);
@@ -212,6 +254,28 @@ static inline uint64_t stat_workingset_activate(const struct kernel_model *m)
 
 /* vmscan.c. Returns the pages reclaimed, which may be fewer or more than asked for. */
 uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
+
+/* linux.c */
+enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4 };
+
+/* Brings a folio in; false (only with FILL_NORETRY): no room could be made for it. */
+bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how);
+struct replay_extent *page_extent(struct kernel_model *m, uint32_t page);
+struct file_state *page_file(struct kernel_model *m, uint32_t page);
+uint32_t folio_head(struct kernel_model *m, uint32_t page);
+
+/* A resident page is asked for: it was not brought in for nothing. */
+static inline void demand_page(struct kernel_model *m, uint32_t page)
+{
+	if (m->flags[page] & PG_DEMANDED)
+		return;
+	m->flags[page] |= PG_DEMANDED;
+	m->n.c.fills_undemanded--;
+}
+
+/* readahead.c */
+int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task);
+void readahead_release(struct kernel_model *m);
 
 /* writeback.c */
 int writeback_page_dirtied(struct kernel_model *m, uint32_t page);	/* 0 or -ENOMEM */

@@ -15,8 +15,8 @@
  * Time comes from the record: statistics flushes and writeback are timers on it. At another size the
  * real run would be slower or faster, so the timers would fire more or less often per access.
  *
- * Approximations: folios of one page; one node; one stock and one set of batches (lru.c); the open
- * file is inferred as (file, task).
+ * Approximations: one node; one stock and one set of batches (lru.c); without a readahead of its own
+ * the open file is taken to be (file, task).
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +30,8 @@ enum { EXTENT_HINT_BITS = 6 };
 /* ---- parameters -------------------------------------------------------------------------------- */
 
 static const char *const readahead_modes[] = {
-	[READAHEAD_RECORDED] = "recorded", [READAHEAD_OFF] = "off", NULL
+	[READAHEAD_RECORDED] = "recorded", [READAHEAD_MODEL] = "model",
+	[READAHEAD_RANDOM] = "random", [READAHEAD_OFF] = "off", NULL
 };
 
 #define P(field) offsetof(struct linux_params, field)
@@ -54,8 +55,15 @@ static const char *const readahead_modes[] = {
 	{ "access_time", PARAM_NS, P(access_ns), "2us", 0, 1e9, "ns",				\
 	  "time of one access where the stream has no times", NULL },				\
 	{ "readahead", PARAM_ENUM, P(readahead), "recorded", 0, 0, NULL,			\
-	  "recorded: fills nobody asked for come as they were recorded; off: none",		\
+	  "recorded: fills nobody asked for come as they were recorded; model: windows as the "	\
+	  "kernel opens them; random: as after POSIX_FADV_RANDOM; off: none",			\
 	  readahead_modes },									\
+	{ "read_ahead", PARAM_BYTES, P(ra_bytes), "0", 0, 1e9, "bytes",				\
+	  "largest window (read_ahead_kb); 0: as recorded, else 128K", NULL },			\
+	{ "max_io", PARAM_BYTES, P(io_bytes), "1280K", 0, 1e9, "bytes",				\
+	  "largest request of the device (max_sectors_kb)", NULL },				\
+	{ "max_order", PARAM_U64, P(max_order), "0", 0, MAX_ORDER, NULL,			\
+	  "largest folio, as a power of two of pages; 0: single pages", NULL },			\
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
@@ -71,6 +79,8 @@ static void linux_destroy(struct kernel_model *m)
 	if (!m)
 		return;
 	writeback_release(m);
+	readahead_release(m);
+	free(m->order);
 	free(m->flags);
 	free(m->links);
 	free(m->extents);
@@ -149,14 +159,17 @@ static int init_pages(struct kernel_model *m)
 
 	m->flags = calloc((size_t)m->nr_ids + 1, sizeof(*m->flags));
 	m->links = malloc(nr_links * sizeof(*m->links));
-	if (!m->flags || !m->links)
+	m->large = m->p.max_order != 0;
+	m->order = m->large ? calloc((size_t)m->nr_ids + 1, sizeof(*m->order)) : NULL;
+	if (!m->flags || !m->links || (m->large && !m->order))
 		return -ENOMEM;
 	for (int i = 0; i < NR_LRU_LISTS; i++) {
 		uint32_t head = lru_head(m, (enum lru_list)i);
 
 		m->links[head] = (struct links){ .next = head, .prev = head };
 	}
-	m->metadata_bytes += sizeof(*m) + (uint64_t)m->nr_ids * 2 + nr_links * sizeof(*m->links);
+	m->metadata_bytes += sizeof(*m) + nr_links * sizeof(*m->links) +
+			     (uint64_t)m->nr_ids * (m->large ? 3 : 2);
 	return 0;
 }
 
@@ -170,6 +183,20 @@ static void init_memcg(struct kernel_model *m, const struct kernel_config *confi
 	m->memcg.limit_pages = config->capacity_pages;
 	m->memcg.other_pages = other;
 	m->memcg.usage_pages = other;
+}
+
+static void init_readahead(struct kernel_model *m, const struct kernel_config *config)
+{
+	uint64_t bytes = m->p.ra_bytes;
+
+	m->ra_pages = 128 * 1024 / PAGE_BYTES;
+	if (config->context && config->context->read_ahead_pages)
+		m->ra_pages = config->context->read_ahead_pages;
+	if (bytes)
+		m->ra_pages = (uint32_t)(bytes / PAGE_BYTES);
+	m->io_pages = (uint32_t)(m->p.io_bytes / PAGE_BYTES);
+	m->own_readahead = m->p.readahead == READAHEAD_MODEL ||
+			   m->p.readahead == READAHEAD_RANDOM;
 }
 
 static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
@@ -187,6 +214,7 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 		return NULL;
 	}
 	init_memcg(m, config);
+	init_readahead(m, config);
 	if (m->memcg.other_pages + m->p.cluster_pages >= m->memcg.limit_pages) {
 		*code = err_set(err, -EINVAL, "%u pages are too few: %llu are charged to other "
 				"things (give a larger size, or reserve_recorded=off)",
@@ -200,68 +228,96 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 
 /* ---- fills and lookups ------------------------------------------------------------------------- */
 
-static struct file_state *page_file(struct kernel_model *m, uint32_t page)
+struct replay_extent *page_extent(struct kernel_model *m, uint32_t page)
 {
 	size_t i = m->extent;
 
 	if (page - m->extents[i].first_id < m->extents[i].pages)
-		return &m->files[m->extent_file[i]];
+		return &m->extents[i];
 	i = m->extent_hint[page >> EXTENT_HINT_BITS];
 	while (i + 1 < m->nr_extents && m->extents[i + 1].first_id <= page)
 		i++;
 	m->extent = i;
-	return &m->files[m->extent_file[i]];
+	return &m->extents[i];
 }
 
-/* Brings @page in. @demanded: not by readahead; @refault: its shadow may make it active. */
-static void fill_page(struct kernel_model *m, uint32_t page, bool demanded, bool refault)
+struct file_state *page_file(struct kernel_model *m, uint32_t page)
 {
-	uint16_t flags;
-
-	memcg_charge(m, 1);
-	flags = m->flags[page];
-	m->n.c.fills++;
-	m->n.c.fills_compulsory += !(flags & PG_SEEN);
-	m->n.c.fills_undemanded += !demanded;
-	if (flags & PG_SHADOW && refault)
-		workingset_refault(m, page);
-	else
-		m->flags[page] = 0;
-	m->flags[page] = (m->flags[page] & (PG_ACTIVE | PG_WORKINGSET)) | PG_RESIDENT | PG_SEEN |
-			 (demanded ? PG_DEMANDED : 0);
-	m->n.c.resident_pages++;
-	lru_cache_add(m, page);
+	return &m->files[m->extent_file[page_extent(m, page) - m->extents]];
 }
 
-static bool lookup_page(struct kernel_model *m, uint32_t page)
+/* The first page of the folio that @page, which is resident, is in. Folios are aligned in the file. */
+uint32_t folio_head(struct kernel_model *m, uint32_t page)
 {
-	uint16_t flags = m->flags[page];
+	const struct replay_extent *e;
+	uint64_t index;
 
-	if (!(flags & PG_RESIDENT)) {
-		m->n.c.misses++;
+	if (!(m->flags[page] & PG_TAIL))
+		return page;
+	e = page_extent(m, page);
+	index = e->first_index + (page - e->first_id);
+	return page - (uint32_t)(index & (folio_pages(m, page) - 1));
+}
+
+/* What the new folio's shadow says; the shadow of a large folio is that of its last page. */
+static uint16_t fill_flags(struct kernel_model *m, uint32_t page, uint32_t nr, unsigned int how)
+{
+	if (how & FILL_WRITE)
+		return 0;
+	for (uint32_t i = nr; i-- > 0;)
+		if (m->flags[page + i] & PG_SHADOW)
+			return workingset_refault(m, page + i, nr);
+	return 0;
+}
+
+bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how)
+{
+	uint32_t nr = 1U << order;
+	uint16_t flags, own = PG_RESIDENT | PG_SEEN | (how & FILL_DEMANDED ? PG_DEMANDED : 0);
+
+	if (!memcg_charge(m, nr, how & FILL_NORETRY ? CHARGE_NORETRY : CHARGE))
 		return false;
+	flags = fill_flags(m, page, nr, how);
+	for (uint32_t i = 0; i < nr; i++) {
+		m->n.c.fills_compulsory += !(m->flags[page + i] & PG_SEEN);
+		m->flags[page + i] = own | (i ? PG_TAIL : flags);
+		if (m->large)
+			m->order[page + i] = (uint8_t)order;
 	}
-	if (!(flags & PG_DEMANDED)) {
-		m->flags[page] = flags | PG_DEMANDED;
-		m->n.c.fills_undemanded--;
-	}
-	m->n.c.hits++;
+	m->n.c.fills += nr;
+	m->n.c.fills_undemanded += how & FILL_DEMANDED ? 0 : nr;
+	m->n.c.resident_pages += nr;
+	lru_cache_add(m, page);
 	return true;
 }
 
-static void read_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task,
-		       uint8_t *hit)
+/* Counts hits and misses of a request as it arrives. */
+static void lookup_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint8_t *hit)
+{
+	uint32_t hits = 0;
+
+	for (uint32_t i = 0; i < run; i++) {
+		bool resident = m->flags[page + i] & PG_RESIDENT;
+
+		if (hit)
+			hit[i] = resident;
+		hits += resident;
+	}
+	m->n.c.hits += hits;
+	m->n.c.misses += run - hits;
+}
+
+/* One page at a time, without readahead of the model's own. */
+static void read_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task)
 {
 	struct file_state *file = page_file(m, page);
 	bool again = file->last_page == page && file->last_task == task;
 
 	for (uint32_t i = 0; i < run; i++, page++) {
-		bool resident = lookup_page(m, page);
-
-		if (hit)
-			hit[i] = resident;
-		if (!resident)
-			fill_page(m, page, true, true);
+		if (!(m->flags[page] & PG_RESIDENT))
+			fill_folio(m, page, 0, FILL_DEMANDED);
+		else
+			demand_page(m, page);
 		if (i || !again)
 			mark_accessed(m, page);
 	}
@@ -269,35 +325,54 @@ static void read_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint
 	file->last_task = task;
 }
 
-static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool whole,
-		       uint8_t *hit)
+/* The folio for a write of @left pages at @page: as large as fits, aligned, and not there yet. */
+static uint32_t write_order(struct kernel_model *m, uint32_t page, uint32_t left)
 {
-	for (uint32_t i = 0; i < run; i++, page++) {
-		bool resident = lookup_page(m, page);
+	const struct replay_extent *e = page_extent(m, page);
+	uint64_t index = e->first_index + (page - e->first_id);
+	uint32_t order = 0;
 
-		if (hit)
-			hit[i] = resident;
-		if (!resident) {
-			fill_page(m, page, true, false);
-			m->n.c.fills_whole_write += whole;
+	if (!m->large)
+		return 0;
+	while (order < m->p.max_order && 2U << order <= left && !(index & ((2ULL << order) - 1)))
+		order++;
+	for (uint32_t i = 1; i < 1U << order; i++)
+		while (i < 1U << order && m->flags[page + i] & PG_RESIDENT)
+			order--;
+	return order;
+}
+
+static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool whole)
+{
+	uint32_t end = page + run;
+
+	while (page < end) {
+		uint32_t head, next;
+
+		if (!(m->flags[page] & PG_RESIDENT)) {
+			uint32_t order = write_order(m, page, end - page);
+
+			fill_folio(m, page, order, FILL_WRITE);
+			m->n.c.fills_whole_write += whole ? 1U << order : 0;
 		}
-		if (writeback_page_dirtied(m, page))
+		head = folio_head(m, page);
+		next = head + folio_pages(m, head);
+		for (; page < next && page < end; page++)
+			demand_page(m, page);
+		if (writeback_page_dirtied(m, head))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* A touch through a page table: the accessed bit is found by reclaim, nothing is marked now. */
-static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint8_t *hit)
+static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
-	for (uint32_t i = 0; i < run; i++, page++) {
-		bool resident = lookup_page(m, page);
-
-		if (hit)
-			hit[i] = resident;
-		if (!resident)
-			fill_page(m, page, true, true);
-		m->flags[page] |= PG_MAPPED | PG_YOUNG;
+	for (uint32_t end = page + run; page < end; page++) {
+		if (!(m->flags[page] & PG_RESIDENT))
+			fill_folio(m, page, 0, 0);
+		demand_page(m, page);
+		m->flags[folio_head(m, page)] |= PG_MAPPED | PG_YOUNG;
 	}
 }
 
@@ -305,7 +380,7 @@ static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
 	for (uint32_t i = 0; i < run; i++, page++)
 		if (m->flags[page] & PG_RESIDENT)
-			m->flags[page] |= PG_MAPPED;
+			m->flags[folio_head(m, page)] |= PG_MAPPED;
 }
 
 static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
@@ -314,21 +389,38 @@ static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 		return;
 	for (uint32_t i = 0; i < run; i++, page++)
 		if (!(m->flags[page] & PG_RESIDENT))
-			fill_page(m, page, false, true);
+			fill_folio(m, page, 0, 0);
+}
+
+/* The folio at @page leaves by truncation. */
+static void remove_folio(struct kernel_model *m, uint32_t page)
+{
+	uint32_t nr = folio_pages(m, page);
+
+	lru_forget(m, page);
+	writeback_page_gone(m, page);
+	m->n.c.resident_pages -= nr;
+	memcg_uncharge(m, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		m->flags[page + i] = PG_SEEN;
 }
 
 static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
-	for (uint32_t i = 0; i < run; i++, page++) {
+	for (uint32_t end = page + run; page < end; page++) {
+		uint32_t head, nr;
+
 		if (!(m->flags[page] & PG_RESIDENT)) {
 			m->flags[page] &= PG_SEEN;
 			continue;
 		}
-		lru_forget(m, page);
-		writeback_page_gone(m, page);
-		m->flags[page] = PG_SEEN;
-		m->n.c.resident_pages--;
-		memcg_uncharge(m, 1);
+		head = folio_head(m, page);
+		nr = folio_pages(m, head);
+		if (nr > 1 && (head < page || head + nr > end))
+			folio_split(m, head);
+		nr = folio_pages(m, page);
+		remove_folio(m, page);
+		page += nr - 1;
 	}
 }
 
@@ -365,13 +457,18 @@ static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hi
 {
 	switch (r->op) {
 	case DEMAND_READ:
-		read_pages(m, r->page, r->run, r->task, hit);
+		lookup_pages(m, r->page, r->run, hit);
+		if (m->own_readahead)
+			return readahead_read(m, r->page, r->run, r->task);
+		read_pages(m, r->page, r->run, r->task);
 		return 0;
 	case DEMAND_WRITE:
 	case DEMAND_WRITE_WHOLE:
-		return write_pages(m, r->page, r->run, r->op == DEMAND_WRITE_WHOLE, hit);
+		lookup_pages(m, r->page, r->run, hit);
+		return write_pages(m, r->page, r->run, r->op == DEMAND_WRITE_WHOLE);
 	case DEMAND_FAULT:
-		fault_pages(m, r->page, r->run, hit);
+		lookup_pages(m, r->page, r->run, hit);
+		fault_pages(m, r->page, r->run);
 		return 0;
 	case DEMAND_MAP:
 		map_pages(m, r->page, r->run);
@@ -384,7 +481,8 @@ static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hi
 		return 0;
 	case DEMAND_FSYNC:
 		for (uint32_t i = 0; i < r->run; i++)
-			writeback_sync(m, r->page + i);
+			if (m->flags[r->page + i] & PG_RESIDENT)
+				writeback_sync(m, folio_head(m, r->page + i));
 		return 0;
 	case DEMAND_CHARGE:
 		memcg_charge_other(m, r->run);

@@ -11,6 +11,8 @@
  * inactive until then, so a third and fourth mark may count as a second activation; the drain then
  * finds the folio active and leaves it.
  *
+ * A large folio never waits: it drains the batch that it is put into.
+ *
  * Approximation: one set of batches, whatever the number of CPUs. A task that migrates leaves up to
  * 31 folios in the old CPU's batches, out of reclaim's reach: at most 31 x CPUs pages of the limit.
  */
@@ -22,7 +24,7 @@ void lru_add_page(struct kernel_model *m, uint32_t page)
 
 	list_insert(m->links, lru_head(m, lru), page);
 	m->flags[page] |= PG_LRU;
-	m->lruvec.nr_pages[lru]++;
+	m->lruvec.nr_pages[lru] += folio_pages(m, page);
 }
 
 void lru_add_page_tail(struct kernel_model *m, uint32_t page)
@@ -31,14 +33,14 @@ void lru_add_page_tail(struct kernel_model *m, uint32_t page)
 
 	list_insert(m->links, m->links[lru_head(m, lru)].prev, page);
 	m->flags[page] |= PG_LRU;
-	m->lruvec.nr_pages[lru]++;
+	m->lruvec.nr_pages[lru] += folio_pages(m, page);
 }
 
 void lru_del_page(struct kernel_model *m, uint32_t page)
 {
 	list_remove(m->links, page);
 	m->flags[page] &= (uint16_t)~PG_LRU;
-	m->lruvec.nr_pages[page_lru(m->flags[page])]--;
+	m->lruvec.nr_pages[page_lru(m->flags[page])] -= folio_pages(m, page);
 }
 
 static void drain_add(struct kernel_model *m)
@@ -59,7 +61,7 @@ static void drain_activate(struct kernel_model *m)
 		lru_del_page(m, page);
 		m->flags[page] |= PG_ACTIVE;
 		lru_add_page(m, page);
-		m->n.c.activated++;
+		m->n.c.activated += folio_pages(m, page);
 	}
 	m->n.drains += m->lru_activate.nr != 0;
 	m->lru_activate.nr = 0;
@@ -74,7 +76,7 @@ void lru_drain(struct kernel_model *m)
 void lru_cache_add(struct kernel_model *m, uint32_t page)
 {
 	m->lru_add.page[m->lru_add.nr++] = page;
-	if (m->lru_add.nr >= m->p.batch_pages)
+	if (m->lru_add.nr >= m->p.batch_pages || folio_order(m, page))
 		drain_add(m);
 }
 
@@ -104,11 +106,34 @@ void mark_accessed_again(struct kernel_model *m, uint32_t page)
 {
 	if (m->flags[page] & PG_LRU) {
 		m->lru_activate.page[m->lru_activate.nr++] = page;
-		if (m->lru_activate.nr >= m->p.batch_pages)
+		if (m->lru_activate.nr >= m->p.batch_pages || folio_order(m, page))
 			drain_activate(m);
 	} else {
 		m->flags[page] |= PG_ACTIVE;
 	}
 	m->flags[page] &= (uint16_t)~PG_REFERENCED;
-	workingset_age(m, 1);
+	workingset_age(m, folio_pages(m, page));
+}
+
+/* Single pages again, at the same place of the same list. */
+void folio_split(struct kernel_model *m, uint32_t page)
+{
+	uint32_t nr = folio_pages(m, page);
+	uint16_t flags = m->flags[page];
+
+	if (flags & PG_LRU)
+		m->lruvec.nr_pages[page_lru(flags)] -= nr - 1;
+	m->order[page] = 0;
+	for (uint32_t i = 1; i < nr; i++) {
+		uint16_t own = m->flags[page + i] & PG_OF_PAGE & (uint16_t)~PG_TAIL;
+
+		m->order[page + i] = 0;
+		m->flags[page + i] = own | (flags & (uint16_t)~(PG_OF_PAGE | PG_DIRTY));
+		if (flags & PG_LRU) {
+			list_insert(m->links, page + i - 1, page + i);
+			m->lruvec.nr_pages[page_lru(flags)]++;
+		}
+		if (flags & PG_DIRTY)
+			writeback_page_dirtied(m, page + i);
+	}
 }

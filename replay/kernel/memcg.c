@@ -8,7 +8,7 @@
  * A charge takes 64 pages at a time and keeps the rest as a stock. Where 64 do not fit it tries
  * again with what it needs, and where not even that fits it reclaims at least 32 pages and tries
  * again, up to 16 times. So a memcg at its limit runs in cycles: reclaim a few dozen pages, then
- * charge them one by one.
+ * charge them one by one. Readahead does not insist: it gives up after one attempt.
  *
  * The sizes of the lists and the count of refault activations, as reclaim and the refault decision
  * read them, are from the last flush of the statistics: a worker does that every 2 s. The exact ones
@@ -22,7 +22,10 @@
  */
 #include "replay/kernel/kernel.h"
 
-enum { MAX_RECLAIM_RETRIES = 16 };
+enum {
+	MAX_RECLAIM_RETRIES = 16,
+	COSTLY_PAGES = 8,	/* up to this many, reclaim that freed anything is tried again */
+};
 
 void memcg_flush_stats(struct kernel_model *m)
 {
@@ -42,33 +45,58 @@ static bool try_charge(struct memcg *memcg, uint64_t pages)
 	return true;
 }
 
-static void charge_slow(struct kernel_model *m, uint64_t pages)
+static void drain_stock(struct memcg *memcg)
 {
-	struct memcg *memcg = &m->memcg;
-
-	for (int i = 0; i <= MAX_RECLAIM_RETRIES; i++) {
-		if (try_charge(memcg, pages))
-			return;
-		memcg->usage_pages -= memcg->stock_pages;
-		memcg->stock_pages = 0;
-		try_to_free_pages(m, pages);
-	}
-	/* The kernel would kill a task here; a replay goes on above the limit and says so. */
-	memcg->usage_pages += pages;
-	m->n.over_limit++;
+	memcg->usage_pages -= memcg->stock_pages;
+	memcg->stock_pages = 0;
 }
 
-void memcg_charge(struct kernel_model *m, uint64_t pages)
+static bool charge_slow(struct kernel_model *m, uint64_t pages, enum charge_mode mode)
+{
+	struct memcg *memcg = &m->memcg;
+	int retries = MAX_RECLAIM_RETRIES;
+	bool drained = false;
+
+	while (!try_charge(memcg, pages)) {
+		uint64_t freed = try_to_free_pages(m, pages);
+
+		if (memcg->usage_pages + pages <= memcg->limit_pages)
+			continue;
+		if (!drained) {
+			drain_stock(memcg);
+			drained = true;
+			continue;
+		}
+		if (mode == CHARGE_NORETRY)
+			return false;
+		if (freed && pages <= COSTLY_PAGES)
+			continue;
+		if (--retries)
+			continue;
+		/* The kernel would kill a task here; a replay goes on above the limit. */
+		memcg->usage_pages += pages;
+		m->n.over_limit++;
+		break;
+	}
+	return true;
+}
+
+/* False only with CHARGE_NORETRY: the limit does not give so much. */
+bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode)
 {
 	struct memcg *memcg = &m->memcg;
 	uint64_t batch = pages > m->p.charge_batch_pages ? pages : m->p.charge_batch_pages;
 
-	if (memcg->stock_pages >= pages)
+	if (memcg->stock_pages >= pages) {
 		memcg->stock_pages -= pages;
-	else if (try_charge(memcg, batch))
-		memcg->stock_pages = batch - pages;
-	else
-		charge_slow(m, pages);
+		return true;
+	}
+	if (!try_charge(memcg, batch))
+		return charge_slow(m, pages, mode);
+	memcg->stock_pages += batch - pages;
+	if (memcg->stock_pages > m->p.charge_batch_pages)
+		drain_stock(memcg);
+	return true;
 }
 
 void memcg_uncharge(struct kernel_model *m, uint64_t pages)
@@ -82,7 +110,7 @@ void memcg_charge_other(struct kernel_model *m, int64_t pages)
 	uint64_t gone = pages < 0 ? (uint64_t)-pages : 0;
 
 	if (pages > 0) {
-		memcg_charge(m, (uint64_t)pages);
+		memcg_charge(m, (uint64_t)pages, CHARGE);
 		m->memcg.other_pages += (uint64_t)pages;
 		return;
 	}
@@ -96,8 +124,7 @@ void memcg_set_limit(struct kernel_model *m, uint64_t pages)
 {
 	m->memcg.limit_pages = pages;
 	for (int i = 0; i < MAX_RECLAIM_RETRIES && m->memcg.usage_pages > pages; i++) {
-		m->memcg.usage_pages -= m->memcg.stock_pages;
-		m->memcg.stock_pages = 0;
+		drain_stock(&m->memcg);
 		if (m->memcg.usage_pages > pages)
 			try_to_free_pages(m, m->memcg.usage_pages - pages);
 	}

@@ -48,13 +48,13 @@ static void prepare_scan_control(struct kernel_model *m, struct scan_control *sc
 			     stat_workingset_activate(m) != m->lruvec.refaults_snapshot;
 }
 
-static void evict(struct kernel_model *m, uint32_t page)
+static void evict(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
 	workingset_eviction(m, page);
-	memcg_uncharge(m, 1);
-	m->n.c.resident_pages--;
-	m->n.c.evictions++;
-	m->n.c.reclaimed++;
+	memcg_uncharge(m, pages);
+	m->n.c.resident_pages -= pages;
+	m->n.c.evictions += pages;
+	m->n.c.reclaimed += pages;
 }
 
 enum verdict { RECLAIM, KEEP, ACTIVATE };
@@ -78,61 +78,68 @@ static enum verdict judge(struct kernel_model *m, uint32_t page)
 	return RECLAIM;
 }
 
-/* Takes up to @nr pages from the inactive tail; returns how many were reclaimed. */
+/* Looks at one folio, which is off the list. Returns the pages reclaimed. */
+static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
+{
+	enum verdict verdict = judge(m, page);
+
+	if (verdict == RECLAIM) {
+		evict(m, page, pages);
+		return pages;
+	}
+	if (verdict == ACTIVATE) {
+		m->flags[page] |= PG_ACTIVE;
+		m->n.c.activated += pages;
+	} else {
+		m->n.c.rotated += pages;
+	}
+	lru_add_page(m, page);
+	return 0;
+}
+
+/*
+ * Takes pages from the inactive tail until @nr are scanned (the last folio may be larger); returns
+ * how many were reclaimed. What is put back at the head is not met again in the same batch.
+ */
 static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr)
 {
 	uint32_t head = lru_head(m, LRU_INACTIVE_FILE);
-	uint64_t nr_reclaimed = 0, nr_dirty = 0, i;
-	/* Pages put back at the head must not be met again in the same batch. */
-	uint64_t available;
+	uint64_t nr_reclaimed = 0, nr_dirty = 0, nr_scanned = 0, available;
 
 	lru_drain(m);
 	available = m->lruvec.nr_pages[LRU_INACTIVE_FILE];
-	if (nr > available)
-		nr = available;
-	for (i = 0; i < nr; i++) {
-		uint32_t page = m->links[head].prev;
-		enum verdict verdict;
+	while (nr_scanned < nr && nr_scanned < available) {
+		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
 
-		nr_dirty += !!(m->flags[page] & PG_DIRTY);
-		verdict = judge(m, page);
+		nr_scanned += pages;
+		nr_dirty += m->flags[page] & PG_DIRTY ? pages : 0;
 		lru_del_page(m, page);
-		if (verdict == RECLAIM) {
-			evict(m, page);
-			nr_reclaimed++;
-			continue;
-		}
-		if (verdict == ACTIVATE) {
-			m->flags[page] |= PG_ACTIVE;
-			m->n.c.activated++;
-		} else {
-			m->n.c.rotated++;
-		}
-		lru_add_page(m, page);
+		nr_reclaimed += shrink_folio(m, page, pages);
 	}
-	m->n.c.scanned += i;
+	m->n.c.scanned += nr_scanned;
 	m->n.scan_calls++;
-	if (i && nr_dirty == i)
+	if (nr_dirty && nr_dirty == nr_scanned)
 		writeback_wakeup(m);
 	return nr_reclaimed;
 }
 
-/* Deactivates up to @nr pages from the active tail. */
+/* Deactivates pages from the active tail until @nr are scanned. */
 static void shrink_active_list(struct kernel_model *m, uint64_t nr)
 {
 	uint32_t head = lru_head(m, LRU_ACTIVE_FILE);
-	uint64_t i;
+	uint64_t nr_scanned = 0;
 
 	lru_drain(m);
-	for (i = 0; i < nr && m->lruvec.nr_pages[LRU_ACTIVE_FILE]; i++) {
+	while (nr_scanned < nr && m->lruvec.nr_pages[LRU_ACTIVE_FILE]) {
 		uint32_t page = m->links[head].prev;
 
+		nr_scanned += folio_pages(m, page);
 		lru_del_page(m, page);
 		m->flags[page] = (m->flags[page] & (uint16_t)~PG_ACTIVE) | PG_WORKINGSET;
 		lru_add_page(m, page);
 	}
-	m->n.refills += i;
-	m->n.c.deactivated += i;
+	m->n.refills += nr_scanned;
+	m->n.c.deactivated += nr_scanned;
 	m->n.scan_calls++;
 }
 

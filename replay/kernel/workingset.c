@@ -24,12 +24,17 @@ void workingset_age(struct kernel_model *m, uint64_t pages)
 	m->lruvec.nonresident_age += pages;
 }
 
-/* @page is off the lists; its flags become those of a shadow. */
+/* @page's folio is off the lists; its pages' flags become those of a shadow. */
 void workingset_eviction(struct kernel_model *m, uint32_t page)
 {
-	m->links[page].next = (uint32_t)m->lruvec.nonresident_age;
-	m->flags[page] = PG_SHADOW | PG_SEEN | (m->flags[page] & (PG_WORKINGSET | PG_ANON));
-	workingset_age(m, 1);
+	uint32_t nr = folio_pages(m, page), end = page + nr;
+	uint16_t shadow = PG_SHADOW | PG_SEEN | (m->flags[page] & (PG_WORKINGSET | PG_ANON));
+
+	for (; page < end; page++) {
+		m->links[page].next = (uint32_t)m->lruvec.nonresident_age;
+		m->flags[page] = shadow;
+	}
+	workingset_age(m, nr);
 }
 
 static bool refault_is_recent(const struct kernel_model *m, uint32_t page)
@@ -39,16 +44,16 @@ static bool refault_is_recent(const struct kernel_model *m, uint32_t page)
 	return distance <= stat_pages(m, LRU_ACTIVE_FILE);
 }
 
-/* @page has a shadow and is coming back: decides whether it starts out active. */
-void workingset_refault(struct kernel_model *m, uint32_t page)
+/*
+ * A folio of @pages is coming back where @page has a shadow. Returns the flags it starts with:
+ * PG_ACTIVE, and PG_WORKINGSET if it had been active before, when it was evicted too early.
+ */
+uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	uint16_t flags = m->flags[page];
-
-	m->n.c.refaults++;
-	m->flags[page] = flags & (uint16_t)~PG_WORKINGSET;
+	m->n.c.refaults += pages;
 	if (!refault_is_recent(m, page))
-		return;
-	m->flags[page] = flags | PG_ACTIVE;
-	workingset_age(m, 1);
-	m->lruvec.nr_workingset_activate++;
+		return 0;
+	workingset_age(m, pages);
+	m->lruvec.nr_workingset_activate += pages;
+	return PG_ACTIVE | (m->flags[page] & PG_WORKINGSET);
 }

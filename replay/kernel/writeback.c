@@ -65,14 +65,14 @@ static void page_written(struct kernel_model *m, uint32_t page)
 
 	list_remove(m->dirty, page);
 	m->nr_dirty--;
-	m->n.c.written++;
+	m->n.c.written += folio_pages(m, page);
 	m->flags[page] = flags & (uint16_t)~(PG_DIRTY | PG_RECLAIM);
 	if (!(flags & PG_RECLAIM) || !(flags & PG_LRU))
 		return;
 	lru_del_page(m, page);
 	m->flags[page] &= (uint16_t)~PG_ACTIVE;
 	lru_add_page_tail(m, page);
-	m->n.c.rotated++;
+	m->n.c.rotated += folio_pages(m, page);
 }
 
 void writeback_wakeup(struct kernel_model *m)

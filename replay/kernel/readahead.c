@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * readahead.c - which pages a read brings in besides those it asked for, and in what folios.
+ *
+ * Follows Linux 6.18 mm/readahead.c: page_cache_sync_ra(), page_cache_async_ra(),
+ * page_cache_ra_order(), page_cache_ra_unbounded(), force_page_cache_ra(), get_init_ra_size(),
+ * get_next_ra_size(); and mm/filemap.c: filemap_get_pages(), filemap_get_read_batch().
+ *
+ * A miss at the start of a file, next to the page read last, or larger than the largest window opens
+ * a window: the request rounded up to a power of two, x 4 or x 2. A miss elsewhere looks back: if
+ * more pages than it asks for are cached in front of it, it takes that for the trace of a stream and
+ * opens a window as long; if not, it reads what was asked. One page of each window is marked; to
+ * read it starts the next window, twice as long (four times while it is small), up to read_ahead_kb.
+ *
+ * Where the file system has large folios each marker met raises the order by two, up to the window,
+ * and windows are cut so that the next one starts aligned.
+ *
+ * The open file, to which the window belongs, is not in the record. It is inferred: a read continues
+ * the open file (of the same task first) that read just before it; a read that continues none gets
+ * a new one, in place of the one used longest ago. For random reads that comes to the same as one
+ * open file would, as they neither use nor change a window. Several streams over one descriptor,
+ * which in the kernel disturb each other, are taken for several descriptors: they read ahead sooner.
+ *
+ * Approximations: reads start and end on page boundaries; a window does not reach beyond the ids
+ * that the stream has for its file; a request that runs past the end of the file is clipped before,
+ * not after, it is compared with the window; device congestion is not known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/kernel/kernel.h"
+
+static bool resident(const struct kernel_model *m, uint32_t page)
+{
+	return m->flags[page] & PG_RESIDENT;
+}
+
+static uint32_t round_up_pow2(uint32_t n)
+{
+	return n <= 1 ? 1 : 1U << (32 - __builtin_clz(n - 1));
+}
+
+static uint32_t init_ra_size(uint32_t want, uint32_t max)
+{
+	uint32_t size = round_up_pow2(want);
+
+	if (size <= max / 32)
+		return size * 4;
+	return size <= max / 4 ? size * 2 : max;
+}
+
+static uint32_t next_ra_size(uint32_t size, uint32_t max)
+{
+	if (size < max / 16)
+		return size * 4;
+	return size <= max / 2 ? size * 2 : max;
+}
+
+/* The largest window for a request of @want pages. */
+static uint32_t max_ra_pages(const struct kernel_model *m, uint32_t want)
+{
+	if (want > m->ra_pages && m->io_pages > m->ra_pages)
+		return want < m->io_pages ? want : m->io_pages;
+	return m->ra_pages;
+}
+
+/* One past the last id that readahead may touch: end of the file or of the extent. */
+static uint32_t ra_end(struct kernel_model *m, uint32_t page)
+{
+	const struct replay_extent *e = page_extent(m, page);
+	uint64_t in_file = e->file_pages > e->first_index ? e->file_pages - e->first_index : 0;
+
+	if (in_file > e->pages)
+		in_file = e->pages;
+	/* The file grew after its size was noted. */
+	if (e->first_id + in_file <= page)
+		return page + 1;
+	return in_file > m->nr_ids - e->first_id ? m->nr_ids : e->first_id + (uint32_t)in_file;
+}
+
+static uint64_t page_index(struct kernel_model *m, uint32_t page)
+{
+	const struct replay_extent *e = page_extent(m, page);
+
+	return e->first_index + (page - e->first_id);
+}
+
+/* Single pages; those that are there are left out. The one @lookahead before the end is marked. */
+static void ra_unbounded(struct kernel_model *m, uint32_t page, uint32_t nr, uint32_t lookahead)
+{
+	uint32_t end = ra_end(m, page), mark = lookahead <= nr ? page + nr - lookahead : NO_PAGE;
+
+	if (nr < end - page)
+		end = page + nr;
+	for (; page < end; page++) {
+		if (resident(m, page))
+			continue;
+		if (!fill_folio(m, page, 0, FILL_NORETRY))
+			return;
+		if (page == mark)
+			m->flags[page] |= PG_READAHEAD;
+	}
+}
+
+static bool any_resident(const struct kernel_model *m, uint32_t page, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (resident(m, page + i))
+			return true;
+	return false;
+}
+
+/* The order of the folio at file index @index: at most @order, aligned, not beyond @left pages. */
+static uint32_t aligned_order(uint64_t index, uint32_t order, uint32_t left)
+{
+	if (index & ((1ULL << order) - 1))
+		order = (uint32_t)__builtin_ctzll(index);
+	while (order && 1U << order > left)
+		order--;
+	return order;
+}
+
+/* Reads the window of @f, in folios as large as its order says. */
+static void ra_order(struct kernel_model *m, struct open_file *f)
+{
+	uint32_t page = f->start, end = ra_end(m, page), mark = page + f->size - f->async_size;
+	uint64_t index = page_index(m, page), mark_index = index + (mark - page);
+
+	if (!m->large) {
+		f->order = 0;
+		ra_unbounded(m, page, f->size, f->async_size);
+		return;
+	}
+	if (f->size < end - page)
+		end = page + f->size;
+	while (f->order && (f->order > m->p.max_order || 1U << f->order > f->size))
+		f->order--;
+	while (page < end) {
+		uint32_t order = aligned_order(index, f->order, end - page), nr = 1U << order;
+
+		if (any_resident(m, page, nr) || !fill_folio(m, page, order, FILL_NORETRY))
+			break;
+		if (index == (mark_index & ~(uint64_t)(nr - 1)))
+			m->flags[page] |= PG_READAHEAD;
+		page += nr;
+		index += nr;
+	}
+	if (page < end)
+		ra_unbounded(m, page, f->size - (page - f->start), f->async_size);
+}
+
+/* Pages cached in a row in front of @page, at most @max; *to_start: back to the file's first. */
+static uint32_t count_history(struct kernel_model *m, uint32_t page, uint32_t max, bool *to_start)
+{
+	const struct replay_extent *e = page_extent(m, page);
+	uint32_t nr = 0;
+
+	while (nr < max && page - nr > e->first_id && resident(m, page - nr - 1))
+		nr++;
+	*to_start = page - nr == e->first_id && !e->first_index;
+	return nr;
+}
+
+/* Is @page next to @last, or one further? */
+static bool follows(uint32_t last, uint32_t page)
+{
+	return last != NO_PAGE && page > last && page - last <= 2;
+}
+
+/* A miss at @page of a request that wants @want pages from there. */
+static void sync_ra(struct kernel_model *m, struct open_file *f, uint32_t page, uint32_t want)
+{
+	uint32_t max = max_ra_pages(m, want), history;
+	bool to_start;
+
+	if (!m->ra_pages || m->p.readahead == READAHEAD_RANDOM) {
+		max = m->io_pages > m->ra_pages ? m->io_pages : m->ra_pages;
+		want = m->ra_pages ? want : 1;
+		ra_unbounded(m, page, want < max ? want : max, 0);
+		return;
+	}
+	if (want > max || follows(f->prev_page, page) || !page_index(m, page)) {
+		f->start = page;
+		f->size = init_ra_size(want, max);
+		f->async_size = f->size > want ? f->size - want : f->size >> 1;
+	} else {
+		history = count_history(m, page, max, &to_start);
+		if (history <= want) {
+			ra_unbounded(m, page, want, 0);
+			return;
+		}
+		history *= to_start ? 2 : 1;
+		f->start = page;
+		f->size = history + want < max ? history + want : max;
+		f->async_size = 1;
+	}
+	f->order = 0;
+	ra_order(m, f);
+}
+
+/* Pages from @page that are there in a row, at most @max. */
+static uint32_t count_cached(struct kernel_model *m, uint32_t page, uint32_t max)
+{
+	uint32_t end = ra_end(m, page), nr = 0;
+
+	while (nr < max && page + nr < end && resident(m, page + nr))
+		nr++;
+	return nr;
+}
+
+/* Cuts the window so that the next one starts at a multiple of its folios. */
+static void align_end(struct kernel_model *m, struct open_file *f, uint32_t max)
+{
+	uint32_t max_align = (uint32_t)__builtin_ctz(max), order = f->order;
+	uint64_t start = page_index(m, f->start), end = start + f->size, aligned;
+
+	aligned = end & ~((1ULL << (order < max_align ? order : max_align)) - 1);
+	if (aligned > start)
+		f->size -= (uint32_t)(end - aligned);
+}
+
+/* The marked folio at @page is read by a request that wants @want pages from there. */
+static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page, uint32_t want)
+{
+	uint32_t max = max_ra_pages(m, want), expected, cached, size;
+
+	m->flags[page] &= (uint16_t)~PG_READAHEAD;
+	if (!m->ra_pages)
+		return;
+	expected = f->start + f->size - f->async_size;
+	if (page <= expected && expected - page < folio_pages(m, page)) {
+		f->start += f->size;
+		size = next_ra_size(f->size, max);
+		f->size = size > f->size ? size : f->size;
+	} else {
+		cached = 1 + count_cached(m, page + 1, max);
+		if (cached > max)
+			return;
+		f->start = page + cached;
+		f->size = next_ra_size(cached + want, max);
+	}
+	if (f->start >= ra_end(m, page))
+		return;
+	f->order += 2;
+	align_end(m, f, max);
+	f->async_size = f->size;
+	ra_order(m, f);
+}
+
+/* ---- open files -------------------------------------------------------------------------------- */
+
+static bool continues(const struct open_file *f, uint32_t page)
+{
+	return page == f->last_page || follows(f->last_page, page);
+}
+
+static struct open_file *open_file_find(struct file_state *file, uint32_t page, uint32_t task)
+{
+	struct open_file *other = NULL;
+
+	for (uint32_t i = 0; i < file->nr_open; i++) {
+		struct open_file *f = &file->open[i];
+
+		if (!continues(f, page))
+			continue;
+		if (f->task == task)
+			return f;
+		other = f;
+	}
+	return other;
+}
+
+/* The open file that a read of @page by @task goes through; NULL: no memory. */
+static struct open_file *open_file_of(struct kernel_model *m, struct file_state *file,
+				      uint32_t page, uint32_t task)
+{
+	struct open_file *f;
+
+	if (!file->open) {
+		file->open = calloc(OPEN_FILES_MAX, sizeof(*file->open));
+		if (!file->open)
+			return NULL;
+		m->metadata_bytes += OPEN_FILES_MAX * sizeof(*file->open);
+	}
+	m->nr_reads++;
+	f = open_file_find(file, page, task);
+	if (!f && file->nr_open < OPEN_FILES_MAX)
+		f = &file->open[file->nr_open++];
+	if (!f) {
+		f = &file->open[0];
+		for (uint32_t i = 1; i < OPEN_FILES_MAX; i++)
+			if (file->open[i].used < f->used)
+				f = &file->open[i];
+		*f = (struct open_file){ 0 };
+	}
+	if (!f->used)
+		f->last_page = f->prev_page = NO_PAGE;
+	f->used = m->nr_reads;
+	f->task = task;
+	return f;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+/*
+ * Up to a batch of folios from @page: marks them accessed, and starts the next window at the marker.
+ * @fresh: they are just being read, so only the first is waited for. Returns the page to go on with.
+ */
+static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t page,
+			   uint32_t end, bool fresh)
+{
+	for (uint32_t n = 0; n < m->p.batch_pages && page < end && resident(m, page); n++) {
+		uint32_t head = folio_head(m, page), next = head + folio_pages(m, head);
+
+		if (next > end)
+			next = end;
+		if (f->last_page == NO_PAGE || f->last_page < head || f->last_page >= next)
+			mark_accessed(m, head);
+		for (; page < next; page++)
+			demand_page(m, page);
+		f->last_page = page - 1;
+		if (m->flags[head] & PG_READAHEAD) {
+			async_ra(m, f, head, end - head);
+			break;
+		}
+		if (fresh)
+			break;
+	}
+	return page;
+}
+
+/* read(2) of @run pages with the readahead that it causes. 0 or -ENOMEM. */
+int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task)
+{
+	struct file_state *file = page_file(m, page);
+	struct open_file *f = open_file_of(m, file, page, task);
+	uint32_t end = page + run;
+
+	if (!f)
+		return -ENOMEM;
+	f->prev_page = f->last_page;
+	while (page < end) {
+		bool fresh = !resident(m, page);
+
+		if (fresh)
+			sync_ra(m, f, page, end - page);
+		if (!resident(m, page))
+			fill_folio(m, page, 0, 0);
+		page = read_batch(m, f, page, end, fresh);
+	}
+	return 0;
+}
+
+void readahead_release(struct kernel_model *m)
+{
+	for (size_t i = 0; i < m->nr_files; i++)
+		free(m->files[i].open);
+}
