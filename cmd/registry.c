@@ -4,6 +4,7 @@
 
 #define COMMANDS(X) \
 	X(synth) \
+	X(analyze) \
 	X(info) \
 	X(sql) \
 	X(models)

@@ -13,7 +13,7 @@ setup() {
 	run ./pagereel info "$db"
 	[ "$status" = 0 ]
 	[[ $output = *"capture 1: synth of zipf:"* ]]
-	[[ $output = *"20,000 of"*"none lost"* ]]
+	[[ $output = *"20,000"*"none lost"* ]]
 	[[ $output = *"complete"* ]]
 	[ "$(field nr_page_events)" = 20000 ]
 	[ "$(field coverage_pct)" = 100 ]

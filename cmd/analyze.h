@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* analyze.h - how `pagereel analyze` prints one analysis. */
+#ifndef PAGEREEL_CMD_ANALYZE_H
+#define PAGEREEL_CMD_ANALYZE_H
+
+#include "analyze/analyze.h"
+#include "cmd/cmd.h"
+#include "cmd/out.h"
+
+struct analyze_args {
+	const struct command *command;
+	const struct analysis *analysis;
+	struct store *store;	/* writable if the analysis needs it */
+	enum out_format format;
+	struct value capture;	/* VALUE_NONE: all */
+};
+
+/* Opens @sql with :capture bound. */
+int analyze_query(const struct analyze_args *args, const char *sql, struct query **query,
+		  struct err *err);
+
+/*
+ * Prints what stands in place of the plain rows. *nr_rows is what there was; with 0 the caller says
+ * what is missing. Returns 0, 1 (a check failed) or -errno.
+ */
+typedef int (*analyze_fn)(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
+
+int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
+int analyze_mrc_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
+
+#endif

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# analyze.bats - the analyses against the raw tables, and what they say when there is nothing to say.
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.."
+	db=$BATS_TEST_TMPDIR/run.db
+	./pagereel synth -o "$db" 'zipf:file=16M,theta=0.9,accesses=20K,seed=1' >/dev/null 2>&1
+	analyze=(./pagereel analyze "$db")
+	change() { ./pagereel sql --write "$db" "$1"; }
+	ask() { ./pagereel sql "$db" --format csv "$1" | tail -n +2; }
+}
+
+# Two models at three sizes, with figures that can be told apart.
+results() {
+	change "INSERT INTO demand_stream(id, capture_id, nr_records, nr_accesses, nr_distinct_pages,
+			nr_ids, first_ts_ns, last_ts_ns, ops_mask, sample_mask, has_hits, coverage_pct,
+			completeness)
+		VALUES (1, 1, 20000, 20000, 3000, 4096, 0, 100, 1, 0, ${1:-1}, 100, 'complete');
+		WITH m(model, k) AS (VALUES ('lru', 1), ('opt', 2)),
+			s(pages) AS (VALUES (1024), (2048), (4096))
+		INSERT INTO result(id, capture_id, stream_id, model, params, memory_pages, profile, seed,
+			status, accesses, hits, misses, fills, cpu_ns)
+		SELECT k * 10000 + pages, 1, 1, model, '', pages, 'builtin', 0, 'complete', 20000,
+			pages * k, 20000 - pages * k, 20000 - pages * k, 1e6 * k FROM m, s"
+}
+
+@test "an analysis that does not exist suggests the nearest, and --list has them all" {
+	run "${analyze[@]}" comprae
+	[ "$status" = 2 ]
+	[[ $output = *"did you mean 'compare'?"* ]]
+	run ./pagereel analyze --list --format csv
+	[ "$status" = 0 ]
+	for name in $(./pagereel analyze --list --format csv | sed '1d; s/,.*//'); do
+		[[ $(./pagereel analyze --help) = *"$name"* ]]
+	done
+}
+
+@test "compare without results says how to get them, exit 3" {
+	run "${analyze[@]}" compare
+	[ "$status" = 3 ]
+	[[ $output = *"pagereel replay"* ]]
+	run "${analyze[@]}" mrc
+	[ "$status" = 3 ]
+	[[ $output = *"pagereel replay"* ]]
+}
+
+@test "compare: models down, sizes across, the figures of the results" {
+	results
+	run "${analyze[@]}" compare
+	[ "$status" = 0 ]
+	[[ ${lines[1]} =~ ^model\ +4M\ +8M\ +16M$ ]]
+	[[ ${lines[2]} =~ ^lru\ +0\.0512\ +0\.1024\ +0\.2048$ ]]
+	[[ ${lines[3]} =~ ^opt\ +0\.1024\ +0\.2048\ +0\.4096$ ]]
+	[[ $output = *18,976* ]]
+	[[ $output = *"2 ms"* ]]
+}
+
+@test "compare in JSON: every result once, with the keys that scripts rely on" {
+	results
+	run "${analyze[@]}" compare --format json
+	jq -e 'length == 6 and all(.[]; .hits + .misses == .accesses and
+		(.hit_ratio - .hits / .accesses | fabs) < 1e-12 and .claim == "full" and
+		has("model") and has("memory_pages") and has("fills") and has("evictions") and
+		has("scanned") and has("reclaimed") and has("refaults") and has("cpu_ns"))' <<< "$output"
+}
+
+@test "compare over more sizes than fit goes on below" {
+	results
+	change "WITH RECURSIVE s(value) AS (SELECT 8192 UNION ALL SELECT value + 1024 FROM s LIMIT 10)
+		INSERT INTO result(id, capture_id, stream_id, model, params, memory_pages, profile, seed,
+			status, accesses, hits, misses)
+		SELECT 9000000 + value, 1, 1, 'lru', '', value, 'builtin', 0, 'complete', 20000, 0, 20000
+		FROM s"
+	run "${analyze[@]}" compare
+	[ "$(grep -c '^model ' <<< "$output")" = 6 ]
+	[[ $output = *68M* ]]
+	[[ $output = *n/a* ]]
+}
+
+@test "fills-only: no claim below the recorded size, an estimate above it" {
+	results 0
+	change "UPDATE capture SET has_hits = 0;
+		INSERT INTO context(capture_id, ts_ns, phase, subject, key, value)
+		VALUES (1, 0, 'start', 'memcg:/run', 'memory.max', 2048 * 4096)"
+	run "${analyze[@]}" compare --format json
+	jq -e 'all(.[]; .claim == if .memory_pages < 2048 then "none" else "estimate" end)' <<< "$output"
+	run "${analyze[@]}" compare
+	[[ ${lines[2]} =~ ^lru\ +n/a\ +0\.1024\ +0\.2048$ ]]
+	[[ $output = *"fills-only"* ]]
+}
+
+@test "mrc: a letter and a line for each model, the recorded size marked" {
+	results
+	change "INSERT INTO context(capture_id, ts_ns, phase, subject, key, value)
+		VALUES (1, 0, 'start', 'memcg:/run', 'memory.max', 2048 * 4096)"
+	run "${analyze[@]}" mrc
+	[ "$status" = 0 ]
+	[[ $output = *"a  lru (replay)"* ]]
+	[[ $output = *"b  opt (replay)"* ]]
+	[[ $output = *"recorded size: 8M, marked |"* ]]
+	# More misses are further up: the first line with an a is above the last with a b.
+	a=$(grep -n '|.*a' <<< "$output" | head -1 | cut -d: -f1)
+	b=$(grep -n '|.*b' <<< "$output" | tail -1 | cut -d: -f1)
+	[ "$a" -lt "$b" ]
+	run "${analyze[@]}" mrc --format csv
+	[ "${#lines[@]}" = 7 ]
+}
+
+@test "mrc: a stored curve stands in for the replays of its model" {
+	results
+	change "INSERT INTO curve VALUES (1, 'lru', '', 'exact', 0, 1024, 0.95, NULL),
+		(1, 'lru', '', 'exact', 0, 4096, 0.80, NULL);
+		INSERT INTO knee VALUES (1, 'lru', '', 'exact', 0, 2048, 0.9, 0.1)"
+	run "${analyze[@]}" mrc --format csv
+	[ "$(grep -c '"lru (exact)"\|lru (exact)' <<< "$output")" = 2 ]
+	[ "$(grep -c 'lru (replay)' <<< "$output")" = 0 ]
+	run "${analyze[@]}" mrc
+	[[ $output = *Knees* ]]
+	[[ ${lines[-2]}${lines[-1]} =~ lru\ +exact\ +8M\ +0\.9000\ +0\.1000 ]]
+}
+
+@test "the first of several captures, with a note; a capture by number; all of them" {
+	results
+	change "INSERT INTO capture(id, uuid, source, has_hits, status) VALUES (2, 'x', 'synth', 1, 'complete')"
+	run "${analyze[@]}" compare
+	[ "$status" = 0 ]
+	[[ $output = *"capture 1 of 2"* ]]
+	run "${analyze[@]}" compare --capture 2
+	[ "$status" = 3 ]
+	run "${analyze[@]}" compare --capture all
+	[[ $output = *"capture 1 lru"* ]]
+	run "${analyze[@]}" compare --capture 9
+	[ "$status" = 2 ]
+	[[ $output = *"no capture 9"* ]]
+	run "${analyze[@]}" compare --capture x
+	[ "$status" = 2 ]
+}
