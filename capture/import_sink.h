@@ -75,6 +75,9 @@ static inline bool import_stopped(const struct import_sink *sink)
 	return sink->opts->stop && *sink->opts->stop;
 }
 
+/* Counts a line that says nothing known and keeps the first few. */
+void import_note_unparsed(struct import_result *result, uint64_t line_number, const char *line);
+
 /* Readers: the whole of one input. */
 int import_trace_dat(struct import_sink *sink, struct err *err);
 int import_text(struct import_sink *sink, struct err *err);

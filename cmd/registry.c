@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 
 #define COMMANDS(X) \
+	X(import) \
 	X(synth) \
 	X(analyze) \
 	X(info) \

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * import.c - `pagereel import`: recordings of others as captures.
+ *
+ * Each file is imported by a process of its own, because libtracecmd trusts the files it reads: one that
+ * makes it crash ends that process, not the import. What the process had committed by then is kept and its
+ * capture marked failed. The result travels in shared memory.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/import.h"
+#include "cmd/cmd.h"
+
+struct shared {
+	struct import_result result;
+	struct err err;
+	int code;
+	volatile int stop;
+};
+
+static struct shared *shared;	/* for the signal handler, which sees nothing else */
+
+static void stop_request(int signal)
+{
+	shared->stop = signal;
+}
+
+static void signals_catch(void)
+{
+	const struct sigaction action = { .sa_handler = stop_request };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* In the process of its own: everything between opening and closing the database. */
+static int import_here(const char *db, const char *path, const struct import_opts *opts)
+{
+	struct store *store = NULL;
+	int ret = store_open(&store, db, 0, &shared->err), end;
+
+	if (ret)
+		return ret;
+	ret = import_file(store, path, opts, &shared->result, &shared->err);
+	end = store_close(store, ret ? NULL : &shared->err);
+	return ret ? ret : end;
+}
+
+/* After a crash: the capture did not end by itself. */
+static int import_crashed(const char *db, const char *path, int signal, struct err *err)
+{
+	struct store *store = NULL;
+	const struct import_result *result = &shared->result;
+	struct err fault = { "" };
+
+	err_set(&fault, 0, "cannot read '%s' behind event %" PRIu64 ": the reader crashed (%s; "
+		 "the file is damaged); %s", path, result->nr_events, strsignal(signal),
+		 result->capture_id ? "what was committed before is kept" : "nothing was imported");
+	if (result->capture_id && !store_open(&store, db, 0, NULL)) {
+		store_context(store, result->capture_id, (int64_t)result->last_ts_ns, "end",
+			      "import", "fault", VALUE_OF_TEXT((const char *)fault.text), NULL);
+		store_capture_end(store, result->capture_id, "failed", (int64_t)result->last_ts_ns,
+				  NULL);
+		store_close(store, NULL);
+	}
+	*err = fault;
+	return -EBADMSG;
+}
+
+static int import_apart(const char *db, const char *path, const struct import_opts *opts,
+			struct err *err)
+{
+	int status;
+	pid_t pid;
+
+	memset(shared, 0, sizeof(*shared));
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return err_sys(err, -errno, "cannot start a process for '%s'", path);
+	if (!pid) {
+		shared->code = import_here(db, path, opts);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(err, -errno, "cannot wait for the import of '%s'", path);
+	if (WIFSIGNALED(status) || WEXITSTATUS(status))
+		return import_crashed(db, path, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT,
+				      err);
+	*err = shared->err;
+	return shared->code;
+}
+
+static const char *plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
+static void result_print(const char *path, const struct import_result *r)
+{
+	char time[32];
+
+	printf("%s: %s, %" PRIu64 " event%s (%" PRIu64 " of pages) over %s", path,
+	       import_format_name(r->format), r->nr_events, plural(r->nr_events), r->nr_page_events,
+	       format_ns(time, sizeof(time), (double)(r->last_ts_ns - r->first_ts_ns)));
+	if (r->nr_distinct_ids)
+		printf(", %" PRIu64 " distinct ids", r->nr_distinct_ids);
+	printf("\n");
+	if (r->nr_gaps)
+		printf("  %" PRIu64 " gap%s: %" PRIu64 " events known to be lost\n", r->nr_gaps,
+		       plural(r->nr_gaps), r->nr_lost);
+	if (r->nr_undecoded)
+		printf("  %" PRIu64 " record%s not stored: without a format, or shorter than it\n",
+		       r->nr_undecoded, plural(r->nr_undecoded));
+}
+
+/* Faults of lines belong on stderr, also when the summary is not wanted. */
+static void unparsed_print(const struct command *self, const char *path,
+			   const struct import_result *r)
+{
+	if (!r->nr_unparsed)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "pagereel %s: '%s': %" PRIu64 " of %" PRIu64 " lines not understood%s\n",
+		self->name, path, r->nr_unparsed, r->nr_lines,
+		r->nr_unparsed > 1 ? ", such as" : "");
+	for (uint64_t i = 0; i < IMPORT_EXAMPLES && i < r->nr_unparsed; i++)
+		fprintf(stderr, "  line %" PRIu64 ": %s\n", r->example_line[i], r->example[i]);
+}
+
+/* Nothing is created before every input is known to exist and its format is known. */
+static int inputs_check(char *const *paths, int nr, enum import_format format, struct err *err)
+{
+	for (int i = 0; i < nr; i++) {
+		enum import_format found;
+		int ret = access(paths[i], R_OK) ?
+				  err_sys(err, -errno, "cannot open '%s'", paths[i]) :
+			  format == IMPORT_AUTO ? import_sniff(paths[i], &found, err) : 0;
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int import_all(const struct command *self, const char *db, char *const *paths, int nr,
+		      struct import_opts *opts, bool quiet)
+{
+	for (int i = 0; i < nr; i++) {
+		struct err err = { "" };
+		int ret = import_apart(db, paths[i], opts, &err);
+
+		if (!quiet && shared->result.capture_id)
+			result_print(paths[i], &shared->result);
+		unparsed_print(self, paths[i], &shared->result);
+		if (ret)
+			return cmd_fail(self, ret, &err);
+	}
+	return cmd_finish(self);
+}
+
+static int import_run(const struct command *self, int argc, char **argv)
+{
+	const char *db = NULL, *format = "auto";
+	bool force = false, append = false, quiet = false;
+	struct import_opts import = { 0 };
+	const struct opt opts[] = {
+		{ 'o', "output", OPT_TEXT, &db, "RUN.db", "the database to make" },
+		{ 'f', "format", OPT_TEXT, &format, "FORMAT",
+		  "auto (by content), trace.dat, text, oracleGeneral or ids" },
+		{ 0, "keep-ids", OPT_FLAG, &import.keep_ids, NULL,
+		  "cache traces: an id is a page index, not a name" },
+		{ 0, "force", OPT_FLAG, &force, NULL, "replace an existing output file" },
+		{ 0, "append", OPT_FLAG, &append, NULL, "add captures to an existing database" },
+		{ 'q', "quiet", OPT_FLAG, &quiet, NULL, "no summary" },
+		{ 0 },
+	};
+	struct store *store = NULL;
+	struct err err = { "" };
+	int status, nr, ret;
+
+	nr = opts_parse(self, opts, argc, argv, false, &argv, &status);
+	if (nr < 0)
+		return status;
+	if (!db)
+		return cmd_usage(self, "no output file (-o RUN.db)");
+	if (nr == 0)
+		return cmd_usage(self, "no FILE to import");
+	if (import_format_parse(format, &import.format, &err))
+		return cmd_usage(self, "%s", err.text);
+	ret = inputs_check(argv, nr, import.format, &err);
+	if (ret)
+		return cmd_fail(self, ret, &err);
+	ret = store_create(&store, db, (force ? STORE_FORCE : 0) | (append ? STORE_APPEND : 0),
+			   &err);
+	if (!ret)
+		ret = store_close(store, &err);
+	if (ret)
+		return cmd_fail(self, ret, &err);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		return cmd_fail(self, err_sys(&err, -errno, "no memory for the result"), &err);
+	signals_catch();
+	import.stop = &shared->stop;
+	return import_all(self, db, argv, nr, &import, quiet);
+}
+
+const struct command cmd_import = {
+	.name = "import",
+	.args = "-o RUN.db [OPTION]... FILE...",
+	.summary = "Import recordings of others: trace.dat, ftrace text, cache traces.",
+	.examples = "  pagereel import -o run.db trace.dat\n"
+		    "  trace-cmd report > trace.txt; pagereel import -o run.db trace.txt\n"
+		    "  pagereel import -o run.db --format oracleGeneral cluster52.oracleGeneral.bin\n",
+	.run = import_run,
+};
