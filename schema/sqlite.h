@@ -15,8 +15,11 @@ SQLITE_EXTENSION_INIT3
 #include <sqlite3.h>
 #endif
 
-/* Registers the virtual table of each packed event of every database of @db; again is harmless. */
+/* Registers the virtual table of each packed event of every database of @db, unless there is one of
+ * that name already. */
 int vtab_event_register(sqlite3 *db);
+/* Registers one of the main database; replaces (its columns may have grown). */
+int vtab_event_register_table(sqlite3 *db, const char *name, sqlite3_int64 table_id);
 /* Registers page_event. */
 int vtab_page_register(sqlite3 *db);
 

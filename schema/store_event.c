@@ -97,10 +97,27 @@ static void table_free(struct event_table *table)
 	free(table);
 }
 
+static int table_open(struct event_table *table, const char *system, const char *name,
+		      const struct event_field *fields, int nr_fields, const char *format,
+		      bool packed, struct err *err)
+{
+	int code;
+
+	code = event_sink_get(table->store, system, name, &table->sink, err);
+	if (!code)
+		code = map_fields(table, fields, nr_fields, err);
+	if (!code && packed && !table->sink->packed)
+		code = event_sink_pack(table->store, table->sink, err);
+	if (!code)
+		code = record_type(table->store, table->capture_id, table->sink, format, err);
+	return code;
+}
+
 int store_event_table(struct store *store, int64_t capture_id, const char *system, const char *name,
 		      const struct event_field *fields, int nr_fields, const char *format,
 		      bool packed, struct event_table **out, struct err *err)
 {
+	const bool own_transaction = !store_in_transaction(store);
 	struct event_table *table;
 	int code;
 
@@ -109,14 +126,14 @@ int store_event_table(struct store *store, int64_t capture_id, const char *syste
 		return -ENOMEM;
 	table->store = store;
 	table->capture_id = capture_id;
-	code = event_sink_get(store, system, name, &table->sink, err);
+	code = store_begin(store, err);
 	if (!code)
-		code = map_fields(table, fields, nr_fields, err);
-	if (!code)
-		code = record_type(store, capture_id, table->sink, format, err);
-	if (!code)
-		code = prepare_insert(table, err);
+		code = table_open(table, system, name, fields, nr_fields, format, packed, err);
+	if (!code && own_transaction)
+		code = store_commit(store, err);
 	if (code) {
+		if (own_transaction)
+			store_rollback(store, NULL);
 		table_free(table);
 		return code;
 	}
@@ -160,25 +177,57 @@ static int add_row(struct event_table *table, uint64_t ts_ns, int cpu, uint32_t 
 	return store_step_done(table->store, stmt, err, "cannot write to");
 }
 
+/* After a rollback: what this handle writes to is made again. */
+static int revive(struct event_table *table, struct err *err)
+{
+	int code = event_sink_reload(table->store, table->sink, err);
+
+	return code ? code : record_type(table->store, table->capture_id, table->sink, NULL, err);
+}
+
 int event_table_add(struct event_table *table, uint64_t ts_ns, int cpu, uint32_t pid,
 		    const struct value *values, struct err *err)
 {
-	if (!store_in_transaction(table->store)) {
-		int code = store_begin(table->store, err);
+	struct event_sink *sink = table->sink;
+	int code = 0;
 
-		if (code)
-			return code;
-	}
-	return add_row(table, ts_ns, cpu, pid, values, err);
+	if (!store_in_transaction(table->store))
+		code = store_begin(table->store, err);
+	if (!code && sink->stale)
+		code = revive(table, err);
+	if (!code && !sink->packed && event_sink_too_fast(sink, ts_ns))
+		code = event_sink_pack(table->store, sink, err);
+	if (!code && sink->packed)
+		return event_sink_add(table->store, sink, table->capture_id, ts_ns, cpu,
+				      VALUE_OF_INT(pid), values, table->column, table->nr_fields,
+				      err);
+	if (!code && !table->insert)
+		code = prepare_insert(table, err);
+	return code ? code : add_row(table, ts_ns, cpu, pid, values, err);
 }
 
 int store_events_flush(struct store *store, struct err *err)
 {
-	return 0;
+	int code = 0;
+
+	for (struct event_sink *sink = store->sinks; !code && sink; sink = sink->next) {
+		if (!sink->packer || !event_packer_rows(sink->packer))
+			continue;
+		if (!store_in_transaction(store))
+			code = store_begin(store, err);
+		if (!code)
+			code = event_sink_flush(store, sink, err);
+	}
+	return code;
 }
 
 void store_events_forget(struct store *store)
 {
+	for (struct event_sink *sink = store->sinks; sink; sink = sink->next) {
+		if (sink->packer)
+			event_packer_clear(sink->packer);
+		sink->stale = true;
+	}
 }
 
 void store_events_free(struct store *store)

@@ -66,6 +66,7 @@ void event_sink_free(struct event_sink *sink)
 		free(sink->columns[i].field);
 	}
 	free(sink->columns);
+	event_packer_free(sink->packer);
 	free(sink->name);
 	free(sink->system);
 	free(sink->event);
@@ -142,18 +143,21 @@ int event_sink_add_column(struct store *store, struct event_sink *sink,
 	const int position = sink->nr_columns;
 	int code;
 
-	if (position >= EVENT_COLUMNS_MAX)
+	if (position >= EVENT_FIELDS_MAX)
 		return err_set(err, -E2BIG, "event '%s' has more than %d fields", sink->name,
-			       EVENT_COLUMNS_MAX);
+			       EVENT_FIELDS_MAX);
 	code = append_column(sink, column_name(sink, field->name), field->name, field->type);
 	if (code)
 		return code;
 	code = record_column(store, sink, position, err);
-	if (!code && !sink->packed)
-		code = store_exec_format(store, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s",
-					 sink->name, sink->columns[position].name,
-					 event_type_name(field->type));
-	return code;
+	if (code)
+		return code;
+	if (sink->packed)
+		return store_errno(store, vtab_event_register_table(store->db, sink->name,
+								    sink->id));
+	return store_exec_format(store, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s",
+				 sink->name, sink->columns[position].name,
+				 event_type_name(field->type));
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -208,6 +212,7 @@ static int make_table(struct store *store, struct event_sink *sink, struct err *
 			      values, ARRAY_SIZE(values), err);
 	if (code)
 		return code;
+	sink->packed = false;
 	sink->id = sqlite3_last_insert_rowid(store->db);
 	return store_exec_format(store, err, "CREATE TABLE \"%w\"(capture_id INTEGER NOT NULL,"
 				 " ts_ns INTEGER NOT NULL, cpu INTEGER, pid INTEGER)", sink->name);
@@ -250,6 +255,7 @@ static int load_table(struct store *store, struct event_sink *sink, struct err *
 	code = query_step(query, err);
 	if (code == 1) {
 		sink->id = query_int(query, 0);
+		free(sink->name);
 		sink->name = strdup(query_text(query, 1));
 		sink->packed = query_int(query, 2);
 		if (!sink->name)
@@ -276,6 +282,35 @@ static struct event_sink *sink_new(const char *system, const char *event)
 	return NULL;
 }
 
+int event_sink_reload(struct store *store, struct event_sink *sink, struct err *err)
+{
+	struct event_column *columns = sink->columns;
+	const int nr_columns = sink->nr_columns;
+	int code;
+
+	if (sink->packer)
+		event_packer_clear(sink->packer);
+	sink->window_rows = 0;
+	sink->columns = NULL;
+	sink->nr_columns = 0;
+	code = load_table(store, sink, err);
+	if (!code)
+		code = make_table(store, sink, err);
+	/* columns that were rolled back are made again: handles refer to them by position */
+	for (int i = 0; i < nr_columns; i++) {
+		if (code >= 0 && i >= sink->nr_columns) {
+			const struct event_field field = { columns[i].field, columns[i].type };
+
+			code = event_sink_add_column(store, sink, &field, err);
+		}
+		free(columns[i].name);
+		free(columns[i].field);
+	}
+	free(columns);
+	sink->stale = false;
+	return code < 0 ? code : 0;
+}
+
 int event_sink_get(struct store *store, const char *system, const char *event,
 		   struct event_sink **out, struct err *err)
 {
@@ -285,7 +320,7 @@ int event_sink_get(struct store *store, const char *system, const char *event,
 	for (sink = store->sinks; sink; sink = sink->next) {
 		if (!strcmp(sink->event, event) && !strcmp(sink->system, system)) {
 			*out = sink;
-			return 0;
+			return sink->stale ? event_sink_reload(store, sink, err) : 0;
 		}
 	}
 	sink = sink_new(system, event);
