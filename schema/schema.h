@@ -335,6 +335,35 @@ int demand_reader_next(struct demand_reader *reader, struct demand_block *block,
 int demand_reader_rewind(struct demand_reader *reader, struct err *err);
 void demand_reader_close(struct demand_reader *reader);
 
+/*
+ * Neighbours in a file (or in the memory of a process): page index first_index + i has the id
+ * first_id + i. Extents include pages that only readahead could touch.
+ */
+struct demand_extent {
+	uint32_t first_id;
+	uint32_t pages;
+	uint32_t file_id;	/* 0: anonymous */
+	uint32_t pid;		/* anonymous: whose memory; else 0 */
+	uint64_t first_index;	/* page index in the file, or address >> 12 */
+	uint64_t file_pages;	/* size of the file; UINT64_MAX: unknown */
+};
+
+/* All extents by first id; *extents is the caller's to free(). */
+int demand_extents(struct store *store, int64_t stream_id, struct demand_extent **extents,
+		   size_t *nr_extents, struct err *err);
+
+/* Whose records have this number in the task column. [0] is the unknown task. */
+struct demand_task {
+	uint32_t pid;
+	char comm[20];		/* "": unknown */
+	char *cgroup;		/* NULL: unknown */
+};
+
+/* All tasks by number; *tasks is the caller's to demand_tasks_free(). */
+int demand_tasks(struct store *store, int64_t stream_id, struct demand_task **tasks,
+		 size_t *nr_tasks, struct err *err);
+void demand_tasks_free(struct demand_task *tasks, size_t nr_tasks);
+
 /* Page id -> where it is: file_id (0: anonymous), page index. -ENOENT if the id is not allotted. */
 int demand_page_place(struct store *store, int64_t stream_id, uint32_t page, uint32_t *file_id,
 		      uint64_t *page_index, struct err *err);

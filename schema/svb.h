@@ -26,6 +26,8 @@ enum column_mode {
 	COLUMN_SVB,		/* StreamVByte, 1 to 4 bytes a value */
 	COLUMN_SVB0,		/* StreamVByte, 0, 1, 2 or 4 bytes a value */
 	COLUMN_SPARSE,		/* u32 k, then k gaps and k values as COLUMN_SVB: the rest is 0 */
+	COLUMN_TRIPLES,		/* nr x 3 bytes */
+	COLUMN_QUADS,		/* nr x u32 */
 	NR_COLUMN_MODES
 };
 

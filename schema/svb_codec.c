@@ -29,6 +29,10 @@ static struct column_stats column_look(const uint32_t *values, uint32_t nr)
 	return (struct column_stats){ differs, any, above_0, above_8, above_16, above_24 };
 }
 
+static const enum column_mode fixed_modes[] = {
+	[1] = COLUMN_BYTES, [2] = COLUMN_WORDS, [3] = COLUMN_TRIPLES, [4] = COLUMN_QUADS,
+};
+
 static enum column_mode column_choose(const struct column_stats *s, uint32_t nr)
 {
 	uint32_t control = (nr + 3) / 4, above = s->nr_above_8 + s->nr_above_16;
@@ -39,15 +43,13 @@ static enum column_mode column_choose(const struct column_stats *s, uint32_t nr)
 			  s->nr_above_24 + (s->nr_above_0 < nr / 256 ? s->nr_above_0 : 0);
 	enum column_mode mode = svb0 < svb ? COLUMN_SVB0 : COLUMN_SVB;
 	uint64_t best = svb0 < svb ? svb0 : svb;
+	uint64_t width = s->any > 0xffffff ? 4 : s->any > 0xffff ? 3 : s->any > 0xff ? 2 : 1;
 
 	if (!s->differs)
 		return COLUMN_CONST;
-	if (s->any <= 0xff && nr <= best) {
-		mode = COLUMN_BYTES;
-		best = nr;
-	} else if (s->any <= 0xffff && 2ULL * nr <= best) {
-		mode = COLUMN_WORDS;
-		best = 2ULL * nr;
+	if (width * nr <= best + best / 32) {	/* fixed widths are the fastest to read */
+		mode = fixed_modes[width];
+		best = width * nr;
 	}
 	return sparse < best ? COLUMN_SPARSE : mode;
 }
@@ -68,6 +70,14 @@ static uint8_t *sparse_encode(uint8_t *out, const uint32_t *values, uint32_t nr,
 	return out + streamvbyte_encode(kept, k, out);
 }
 
+/* Each value is stored whole and the next one over its upper bytes. */
+static inline uint8_t *fixed_encode(uint8_t *out, const uint32_t *values, uint32_t nr, size_t width)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		store_u32(out + width * i, values[i]);
+	return out + width * nr;
+}
+
 uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32_t any,
 		       uint32_t *scratch)
 {
@@ -84,15 +94,13 @@ uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32
 	case COLUMN_CONST:
 		return store_u32(out, values[0]);
 	case COLUMN_BYTES:
-		for (uint32_t i = 0; i < nr; i++)
-			out[i] = values[i];
-		return out + nr;
+		return fixed_encode(out, values, nr, 1);
 	case COLUMN_WORDS:
-		for (uint32_t i = 0; i < nr; i++) {
-			out[2 * i] = values[i];
-			out[2 * i + 1] = values[i] >> 8;
-		}
-		return out + 2ULL * nr;
+		return fixed_encode(out, values, nr, 2);
+	case COLUMN_TRIPLES:
+		return fixed_encode(out, values, nr, 3);
+	case COLUMN_QUADS:
+		return fixed_encode(out, values, nr, 4);
 	case COLUMN_SVB:
 		return out + streamvbyte_encode(values, nr, out);
 	case COLUMN_SVB0:
@@ -181,19 +189,32 @@ static int sparse_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, 
 	return 0;
 }
 
-static int fixed_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_t width)
+static inline void fixed_load(const uint8_t *p, uint32_t *values, uint32_t nr, size_t width)
 {
-	const uint8_t *p = in->at;
+	uint32_t mask = UINT32_MAX >> (32 - 8 * width);
 
+	for (uint32_t i = 0; i < nr; i++)
+		values[i] = load_u32(p + width * i) & mask;	/* past the end: into the pad */
+}
+
+static int fixed_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, size_t width)
+{
 	if (bytes_left(in) / width < nr)
 		return -EBADMSG;
-	if (width == 1)
-		for (uint32_t i = 0; i < nr; i++)
-			values[i] = p[i];
-	else
-		for (uint32_t i = 0; i < nr; i++)
-			values[i] = p[2 * i] | (uint32_t)p[2 * i + 1] << 8;
-	in->at += (size_t)width * nr;
+	switch (width) {
+	case 1:
+		fixed_load(in->at, values, nr, 1);
+		break;
+	case 2:
+		fixed_load(in->at, values, nr, 2);
+		break;
+	case 3:
+		fixed_load(in->at, values, nr, 3);
+		break;
+	default:
+		fixed_load(in->at, values, nr, 4);
+	}
+	in->at += width * nr;
 	return 0;
 }
 
@@ -231,6 +252,10 @@ int column_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_
 		return fixed_decode(in, values, nr, 1);
 	case COLUMN_WORDS:
 		return fixed_decode(in, values, nr, 2);
+	case COLUMN_TRIPLES:
+		return fixed_decode(in, values, nr, 3);
+	case COLUMN_QUADS:
+		return fixed_decode(in, values, nr, 4);
 	case COLUMN_SVB:
 		return svb_decode(in, values, nr, false);
 	case COLUMN_SVB0:

@@ -155,6 +155,7 @@ CREATE TABLE demand_extent(
 	first_id INTEGER NOT NULL,
 	pages INTEGER NOT NULL,
 	file_id INTEGER,
+	pid INTEGER,
 	first_index INTEGER NOT NULL,
 	file_pages INTEGER,
 	PRIMARY KEY(stream_id, first_id)

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* demand_reader.c - the stored demand stream back as arrays; page places, extents, tasks; page_reader. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/demand.h"
+#include "schema/page_merge.h"
+#include "schema/svb.h"
+
+struct demand_reader {
+	struct store *store;
+	sqlite3_stmt *stmt;
+	int64_t stream_id;
+	unsigned int columns;
+	struct demand_columns into;
+	uint32_t scratch[4 * (DEMAND_CHUNK_RECORDS + SVB_PAD_VALUES)];
+};
+
+/* Columns that are not asked for are not read: SQLite leaves their pages alone. */
+static const char *const reader_sql[] = {
+	[0] = "SELECT nr_records, pages, NULL, NULL, idx FROM demand_chunk WHERE stream_id = ?1"
+	      " ORDER BY idx",
+	[DEMAND_COL_TIME] = "SELECT nr_records, pages, NULL, ts, idx FROM demand_chunk"
+			    " WHERE stream_id = ?1 ORDER BY idx",
+	[DEMAND_COL_TASK] = "SELECT nr_records, pages, task, NULL, idx FROM demand_chunk"
+			    " WHERE stream_id = ?1 ORDER BY idx",
+	[DEMAND_COL_TIME | DEMAND_COL_TASK] = "SELECT nr_records, pages, task, ts, idx"
+			    " FROM demand_chunk WHERE stream_id = ?1 ORDER BY idx",
+};
+
+int demand_reader_open(struct store *store, int64_t stream_id, unsigned int columns,
+		       struct demand_reader **reader, struct err *err)
+{
+	struct demand_reader *r = malloc(sizeof(*r));
+	int rc;
+
+	*reader = NULL;
+	if (!r || demand_columns_new(&r->into)) {
+		free(r);
+		return err_set(err, -ENOMEM, "no memory to read the demand stream");
+	}
+	r->store = store;
+	r->stmt = NULL;
+	r->stream_id = stream_id;
+	r->columns = columns & (DEMAND_COL_TIME | DEMAND_COL_TASK);
+	rc = sqlite3_prepare_v2(store->db, reader_sql[r->columns], -1, &r->stmt, NULL);
+	if (rc) {
+		demand_reader_close(r);
+		return store_fail(store, rc, err, "cannot read");
+	}
+	sqlite3_bind_int64(r->stmt, 1, stream_id);
+	*reader = r;
+	return 0;
+}
+
+static int blob_column(sqlite3_stmt *stmt, int column, const uint8_t **data, size_t *data_bytes)
+{
+	*data = sqlite3_column_blob(stmt, column);
+	*data_bytes = sqlite3_column_bytes(stmt, column);
+	return *data != NULL;
+}
+
+static int chunk_unpack(struct demand_reader *r, struct demand_block *block)
+{
+	const uint8_t *data;
+	size_t bytes;
+	int64_t nr = sqlite3_column_int64(r->stmt, 0);
+
+	if (nr < 1 || nr > DEMAND_CHUNK_RECORDS || !blob_column(r->stmt, 1, &data, &bytes) ||
+	    demand_chunk_decode_pages(data, bytes, &r->into, nr, r->scratch, block))
+		return -EBADMSG;
+	if (blob_column(r->stmt, 2, &data, &bytes) &&
+	    demand_chunk_decode_task(data, bytes, &r->into, nr, r->scratch, block))
+		return -EBADMSG;
+	if (!(r->columns & DEMAND_COL_TIME))
+		return 0;
+	if (!blob_column(r->stmt, 3, &data, &bytes))
+		return -EBADMSG;
+	return demand_chunk_decode_ts(data, bytes, &r->into, nr, r->scratch, block);
+}
+
+int demand_reader_next(struct demand_reader *r, struct demand_block *block, struct err *err)
+{
+	int rc = sqlite3_step(r->stmt);
+
+	if (rc == SQLITE_DONE) {
+		*block = (struct demand_block){ 0 };
+		return 0;
+	}
+	if (rc != SQLITE_ROW)
+		return store_fail(r->store, rc, err, "cannot read");
+	if (chunk_unpack(r, block))
+		return err_set(err, -EBADMSG, "demand_chunk %lld of stream %lld in '%s' is damaged",
+			       (long long)sqlite3_column_int64(r->stmt, 4),
+			       (long long)r->stream_id, store_path(r->store));
+	return 1;
+}
+
+int demand_reader_rewind(struct demand_reader *r, struct err *err)
+{
+	sqlite3_reset(r->stmt);
+	return 0;
+}
+
+void demand_reader_close(struct demand_reader *r)
+{
+	if (!r)
+		return;
+	sqlite3_finalize(r->stmt);
+	demand_columns_free(&r->into);
+	free(r);
+}
+
+/* ---- places, extents, tasks ------------------------------------------------------------------------ */
+
+int demand_page_place(struct store *store, int64_t stream_id, uint32_t page, uint32_t *file_id,
+		      uint64_t *page_index, struct err *err)
+{
+	sqlite3_stmt *stmt = store_stmt(store, "SELECT file_id, first_index + ?2 - first_id"
+					" FROM demand_extent WHERE stream_id = ?1 AND first_id ="
+					" (SELECT max(first_id) FROM demand_extent"
+					"  WHERE stream_id = ?1 AND first_id <= ?2)"
+					" AND ?2 < first_id + pages", err);
+	int rc;
+
+	if (!stmt)
+		return store_errno(store, sqlite3_extended_errcode(store->db));
+	sqlite3_bind_int64(stmt, 1, stream_id);
+	sqlite3_bind_int64(stmt, 2, page);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		*file_id = sqlite3_column_int64(stmt, 0);
+		*page_index = sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_reset(stmt);
+	if (rc == SQLITE_DONE)
+		return err_set(err, -ENOENT, "no page %u in stream %lld", page,
+			       (long long)stream_id);
+	return rc == SQLITE_ROW ? 0 : store_fail(store, rc, err, "cannot read");
+}
+
+/* Room for one more in an array of @nr; doubles. */
+static int array_reserve(void **array, size_t *slots, size_t nr, size_t item_bytes)
+{
+	size_t wanted = *slots ? 2 * *slots : 64;
+	void *grown;
+
+	if (nr < *slots)
+		return 0;
+	grown = realloc(*array, wanted * item_bytes);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*slots = wanted;
+	return 0;
+}
+
+int demand_extents(struct store *store, int64_t stream_id, struct demand_extent **extents,
+		   size_t *nr_extents, struct err *err)
+{
+	struct demand_extent *e = NULL;
+	size_t nr = 0, slots = 0;
+	struct query *query;
+	int code = query_open(store, &query, "SELECT first_id, pages, file_id, pid, first_index,"
+			      " file_pages FROM demand_extent WHERE stream_id = ?1"
+			      " ORDER BY first_id", err);
+
+	if (code)
+		return code;
+	query_bind(query, 1, VALUE_OF_INT(stream_id));
+	code = array_reserve((void **)&e, &slots, nr, sizeof(*e));
+	while (!code && (code = query_step(query, err)) == 1) {
+		e[nr++] = (struct demand_extent){
+			.first_id = query_int(query, 0),
+			.pages = query_int(query, 1),
+			.file_id = query_int(query, 2),
+			.pid = query_int(query, 3),
+			.first_index = query_int(query, 4),
+			.file_pages = query_is_null(query, 5) ? UINT64_MAX :
+				      (uint64_t)query_int(query, 5),
+		};
+		code = array_reserve((void **)&e, &slots, nr, sizeof(*e));
+	}
+	query_close(query);
+	if (code) {
+		free(e);
+		return err_set(err, code, "cannot read the extents of stream %lld",
+			       (long long)stream_id);
+	}
+	*extents = e;
+	*nr_extents = nr;
+	return 0;
+}
+
+static int task_from_row(struct query *query, struct demand_task *task)
+{
+	const char *comm = query_text(query, 2), *cgroup = query_text(query, 3);
+
+	task->pid = query_int(query, 1);
+	snprintf(task->comm, sizeof(task->comm), "%s", comm ? comm : "");
+	task->cgroup = cgroup ? strdup(cgroup) : NULL;
+	return cgroup && !task->cgroup ? -ENOMEM : 0;
+}
+
+int demand_tasks(struct store *store, int64_t stream_id, struct demand_task **tasks,
+		 size_t *nr_tasks, struct err *err)
+{
+	struct demand_task *t = NULL;
+	size_t nr = 1, slots = 0;
+	struct query *query;
+	int code = query_open(store, &query, "SELECT task, pid, comm, cgroup FROM demand_task"
+			      " WHERE stream_id = ?1 ORDER BY task", err);
+
+	if (code)
+		return code;
+	query_bind(query, 1, VALUE_OF_INT(stream_id));
+	code = array_reserve((void **)&t, &slots, nr, sizeof(*t));
+	if (!code)
+		t[0] = (struct demand_task){ 0 };
+	while (!code && (code = query_step(query, err)) == 1) {
+		code = query_int(query, 0) != (int64_t)nr ? -EBADMSG :
+		       array_reserve((void **)&t, &slots, nr, sizeof(*t));
+		if (!code) {
+			t[nr] = (struct demand_task){ 0 };
+			code = task_from_row(query, &t[nr++]);
+		}
+	}
+	query_close(query);
+	if (code) {
+		if (t)
+			demand_tasks_free(t, nr);
+		return err_set(err, code, "cannot read the tasks of stream %lld",
+			       (long long)stream_id);
+	}
+	*tasks = t;
+	*nr_tasks = nr;
+	return 0;
+}
+
+void demand_tasks_free(struct demand_task *tasks, size_t nr_tasks)
+{
+	for (size_t i = 0; tasks && i < nr_tasks; i++)
+		free(tasks[i].cgroup);
+	free(tasks);
+}
+
+/* ---- page events ------------------------------------------------------------------------------------ */
+
+struct page_reader {
+	struct page_merge *merge;
+	struct page_row row;
+};
+
+int page_reader_open(struct store *store, int64_t capture_id, uint32_t ops_mask,
+		     struct page_reader **reader, struct err *err)
+{
+	struct page_filter filter = PAGE_FILTER_ALL;
+	struct page_reader *r = calloc(1, sizeof(*r));
+	int code;
+
+	*reader = NULL;
+	if (!r)
+		return err_set(err, -ENOMEM, "no memory to read page events");
+	filter.capture_id = capture_id;
+	filter.ops_mask = ops_mask;
+	code = page_merge_open(store->db, &filter, &r->merge, err);
+	if (code)
+		free(r);
+	else
+		*reader = r;
+	return code;
+}
+
+int page_reader_next(struct page_reader *r, const struct page_event **event, int *cpu,
+		     struct err *err)
+{
+	int code = page_merge_next(r->merge, &r->row, err);
+
+	if (code == 1) {
+		*event = r->row.event;
+		*cpu = r->row.cpu;
+	}
+	return code;
+}
+
+void page_reader_close(struct page_reader *r)
+{
+	if (!r)
+		return;
+	page_merge_close(r->merge);
+	free(r);
+}
