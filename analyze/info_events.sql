@@ -20,11 +20,11 @@ shared AS (
 )
 SELECT e.capture_id, e.system, e.name AS event, e.nr_events, e.stored_as, e.table_name,
 	CASE
-	WHEN e.table_name = 'page_event' THEN (SELECT bytes FROM page_bytes)
+	WHEN 'page_event' IN (e.stored_as, e.table_name) THEN (SELECT bytes FROM page_bytes)
 	WHEN p.bytes IS NOT NULL THEN p.bytes
 	ELSE 1.0 * t.disk_bytes / nullif(s.nr_events, 0)
 	END AS bytes_per_event,
-	e.reason
+	coalesce(e.reason, '') AS reason
 FROM event_type e
 LEFT JOIN tree t ON t.table_name = e.table_name
 LEFT JOIN packed_bytes p ON p.table_name = e.table_name

@@ -228,7 +228,7 @@ static int knees_print(const struct analyze_args *args, struct err *err)
 	query_reset(query);
 	if (code > 0) {
 		printf("\nKnees\n");
-		code = out_query(stdout, OUT_TABLE, query, NULL, err);
+		code = out_query_as(stdout, OUT_TABLE, query, NULL, 0, NULL, err);
 	}
 	query_close(query);
 	return code;

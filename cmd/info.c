@@ -96,7 +96,7 @@ static int section_print(struct store *store, const char *heading, const char *s
 	if (code > 0) {
 		query_reset(query);
 		printf("\n%s\n", heading);
-		code = out_query(stdout, OUT_TABLE, query, NULL, err);
+		code = out_query_as(stdout, OUT_TABLE, query, NULL, 0, NULL, err);
 	}
 	query_close(query);
 	return code;

@@ -85,12 +85,15 @@ size_t out_text_escape(char *buf, size_t buf_bytes, const char *text, size_t tex
 enum out_unit out_unit_guess(const char *name);
 
 /*
- * All rows of @query; columns named by it, units by out_unit_guess(), titles without the suffix
- * that the unit makes superfluous. nr_rows may be NULL.
+ * All rows of @query; columns named by it and titled as they are named, so that what a table shows
+ * can be asked for; units by out_unit_guess(). nr_rows may be NULL.
  */
 int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
 	      struct err *err);
-/* The same; columns with the name of one in @known look as that says. */
+/*
+ * The same for queries of ours: columns with the name of one in @known look as that says, the others'
+ * titles leave out the suffix or prefix that the unit makes superfluous (cpu_ns: cpu).
+ */
 int out_query_as(FILE *stream, enum out_format format, struct query *query,
 		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err);
 

@@ -8,6 +8,13 @@
 
 enum { NAME_BYTES = 96 };
 
+/* How columns are called in a table. */
+struct titles {
+	const struct out_column *known;
+	int nr_known;
+	bool brief;		/* without the suffix that the unit makes superfluous */
+};
+
 struct named {
 	char name[NAME_BYTES], title[NAME_BYTES];
 };
@@ -46,12 +53,12 @@ static void title_set(struct named *named, enum out_unit unit)
 	snprintf(named->title, NAME_BYTES, "%.*s", (int)bytes, name);
 }
 
-static struct out_column column_make(struct named *named, const struct out_column *known,
-				     int nr_known)
+static struct out_column column_make(struct named *named, const struct titles *titles)
 {
+	const struct out_column *known = titles->known;
 	struct out_column column = { .name = named->name };
 
-	for (int i = 0; i < nr_known; i++) {
+	for (int i = 0; i < titles->nr_known; i++) {
 		if (strcmp(known[i].name, named->name))
 			continue;
 		column.title = known[i].title;
@@ -60,13 +67,15 @@ static struct out_column column_make(struct named *named, const struct out_colum
 		return column;
 	}
 	column.unit = out_unit_guess(named->name);
-	title_set(named, column.unit);
-	column.title = named->title;
+	if (titles->brief) {
+		title_set(named, column.unit);
+		column.title = named->title;
+	}
 	return column;
 }
 
 static struct out_column *columns_make(const struct query *query, int nr, struct named *names,
-				       const struct out_column *known, int nr_known)
+				       const struct titles *titles)
 {
 	struct out_column *columns = calloc(nr + 1, sizeof(*columns));
 
@@ -74,7 +83,7 @@ static struct out_column *columns_make(const struct query *query, int nr, struct
 		const char *name = query_column_name(query, i);
 
 		name_set(names, i, name ? name : "");
-		columns[i] = column_make(&names[i], known, nr_known);
+		columns[i] = column_make(&names[i], titles);
 	}
 	return columns;
 }
@@ -95,8 +104,8 @@ static int rows_out(struct out *out, struct query *query, int nr, struct value *
 	return code;
 }
 
-int out_query_as(FILE *stream, enum out_format format, struct query *query,
-		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err)
+static int query_out(FILE *stream, enum out_format format, struct query *query,
+		     const struct titles *titles, uint64_t *nr_rows, struct err *err)
 {
 	int nr = query_columns(query), code = -ENOMEM, end;
 	struct named *names = calloc(nr + 1, sizeof(*names));
@@ -106,7 +115,7 @@ int out_query_as(FILE *stream, enum out_format format, struct query *query,
 	uint64_t rows = 0;
 
 	if (names && values)
-		columns = columns_make(query, nr, names, known, nr_known);
+		columns = columns_make(query, nr, names, titles);
 	if (columns)
 		out = out_begin(stream, format, columns, nr);
 	if (!out)
@@ -131,5 +140,13 @@ out:
 int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
 	      struct err *err)
 {
-	return out_query_as(stream, format, query, NULL, 0, nr_rows, err);
+	return query_out(stream, format, query, &(struct titles){ .brief = false }, nr_rows, err);
+}
+
+int out_query_as(FILE *stream, enum out_format format, struct query *query,
+		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err)
+{
+	const struct titles titles = { .known = known, .nr_known = nr_known, .brief = true };
+
+	return query_out(stream, format, query, &titles, nr_rows, err);
 }

@@ -53,7 +53,7 @@ setup() {
 
 @test "units follow from names, in tables only" {
 	run "${sql[@]}" "$db" "SELECT 1240000000 AS cpu_ns, 65536 AS wal_bytes, 1234567 AS nr_events, 16384 AS memory_pages, 5 AS ts_ns"
-	[[ ${lines[0]} =~ ^\ +cpu\ +wal\ +events\ +memory\ +ts_ns$ ]]
+	[[ ${lines[0]} =~ ^\ *cpu_ns\ +wal_bytes\ +nr_events\ +memory_pages\ +ts_ns$ ]]
 	[[ ${lines[1]} =~ 1\.24\ s\ +64K\ +1,234,567\ +64M\ +5$ ]]
 	run "${sql[@]}" "$db" --format csv "SELECT 1240000000 AS cpu_ns, 16384 AS memory_pages"
 	[ "${lines[1]}" = 1240000000,16384 ]
