@@ -5,7 +5,7 @@ WITH
 recorded AS (
 	SELECT capture_id, min(CAST(value AS INTEGER)) / 4096 AS limit_pages
 	FROM context
-	WHERE subject LIKE 'memcg:%' AND key IN ('memory.max', 'memory.limit_in_bytes')
+	WHERE subject LIKE 'memcg:%' AND key = 'limit_bytes'
 		AND CAST(value AS INTEGER) BETWEEN 1 AND 1 << 60
 	GROUP BY capture_id
 ),

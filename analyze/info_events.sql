@@ -8,10 +8,10 @@ tree AS (
 ),
 -- Chunks hold the events of many types: bytes an event are those of the chunk.
 page_bytes AS (
-	SELECT 1.0 * sum(length(data)) / sum(nr_events) AS bytes FROM page_chunk
+	SELECT round(1.0 * sum(length(data)) / sum(nr_events), 2) AS bytes FROM page_chunk
 ),
 packed_bytes AS (
-	SELECT t.name AS table_name, 1.0 * sum(length(c.data)) / sum(c.nr_events) AS bytes
+	SELECT t.name AS table_name, round(1.0 * sum(length(c.data)) / sum(c.nr_events), 2) AS bytes
 	FROM event_chunk c JOIN event_table t ON t.id = c.table_id GROUP BY t.id
 ),
 shared AS (
@@ -22,7 +22,7 @@ SELECT e.capture_id, e.system, e.name AS event, e.nr_events, e.stored_as, e.tabl
 	CASE
 	WHEN 'page_event' IN (e.stored_as, e.table_name) THEN (SELECT bytes FROM page_bytes)
 	WHEN p.bytes IS NOT NULL THEN p.bytes
-	ELSE 1.0 * t.disk_bytes / nullif(s.nr_events, 0)
+	ELSE round(1.0 * t.disk_bytes / nullif(s.nr_events, 0), 2)
 	END AS bytes_per_event,
 	coalesce(e.reason, '') AS reason
 FROM event_type e

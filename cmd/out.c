@@ -29,6 +29,7 @@ struct out {
 	int nr_held;
 	bool streaming;		/* titles are out, widths are fixed */
 	size_t *widths;
+	size_t owed;		/* blanks before the next text of this row */
 	bool *text_column;	/* to the left: has a value that is no number */
 };
 
@@ -78,25 +79,23 @@ static int cell_make(struct cell *cell, enum out_unit unit, struct value value)
 	return 0;
 }
 
-static void spaces_print(FILE *stream, size_t nr)
-{
-	if (nr)
-		fprintf(stream, "%*s", (int)nr, "");
-}
-
+/* Blanks are owed until there is text behind them: no line ends in one. */
 static void cell_print(struct out *out, int column, const char *text, size_t width)
 {
 	size_t room = out->widths[column];
 	size_t pad = room > width ? room - width : 0;
-	bool last = column == out->nr_columns - 1;
 
 	if (!out->text_column[column])
-		spaces_print(out->stream, pad);
-	fputs(text, out->stream);
-	if (last)
+		out->owed += pad;
+	if (*text) {
+		fprintf(out->stream, "%*s%s", (int)out->owed, "", text);
+		out->owed = 0;
+	}
+	out->owed += GAP_CHARS + (out->text_column[column] ? pad : 0);
+	if (column == out->nr_columns - 1) {
 		fputc('\n', out->stream);
-	else
-		spaces_print(out->stream, GAP_CHARS + (out->text_column[column] ? pad : 0));
+		out->owed = 0;
+	}
 }
 
 static void title_print(struct out *out)

@@ -81,7 +81,7 @@ results() {
 	results 0
 	change "UPDATE capture SET has_hits = 0;
 		INSERT INTO context(capture_id, ts_ns, phase, subject, key, value)
-		VALUES (1, 0, 'start', 'memcg:/run', 'memory.max', 2048 * 4096)"
+		VALUES (1, 0, 'start', 'memcg:/run', 'limit_bytes', 2048 * 4096)"
 	run "${analyze[@]}" compare --format json
 	jq -e 'all(.[]; .claim == if .memory_pages < 2048 then "none" else "estimate" end)' <<< "$output"
 	run "${analyze[@]}" compare
@@ -92,7 +92,7 @@ results() {
 @test "mrc: a letter and a line for each model, the recorded size marked" {
 	results
 	change "INSERT INTO context(capture_id, ts_ns, phase, subject, key, value)
-		VALUES (1, 0, 'start', 'memcg:/run', 'memory.max', 2048 * 4096)"
+		VALUES (1, 0, 'start', 'memcg:/run', 'limit_bytes', 2048 * 4096)"
 	run "${analyze[@]}" mrc
 	[ "$status" = 0 ]
 	[[ $output = *"a  lru (replay)"* ]]
