@@ -90,8 +90,16 @@ unit-asan:
 check-layers:
 	@tests/check-layers.sh
 
+# Every test; installs what it needs when root on Debian. Last line: N passed, N failed, N skipped
 test:
-	@tests/run.sh
+	@tests/setup.sh test && tests/run.sh
+
+# Records a real workload (or takes the bundled recording), replays it, compares, asks in SQL.
+demo:
+	@tests/setup.sh build && $(MAKE) -s all && tests/demo.sh
+
+bench:
+	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
 
 # ---- man pages, install ------------------------------------------------------------------------
 MAN_SRCS := $(wildcard docs/man/*.scd)
