@@ -80,10 +80,6 @@ $(BUILD)/tests/helpers/%: tests/helpers/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< -lm -pthread
 
-$(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
-
 unit: $(UNIT)
 helpers: $(HELPERS)
 
@@ -94,16 +90,8 @@ unit-asan:
 check-layers:
 	@tests/check-layers.sh
 
-# Every test; installs what it needs when root on Debian. Last line: N passed, N failed, N skipped
 test:
-	@tests/setup.sh test && tests/run.sh
-
-# Records a real workload (or takes the bundled recording), replays it, compares, asks in SQL.
-demo:
-	@tests/setup.sh build && $(MAKE) -s all && tests/demo.sh
-
-bench:
-	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
+	@tests/run.sh
 
 # ---- man pages, install ------------------------------------------------------------------------
 MAN_SRCS := $(wildcard docs/man/*.scd)

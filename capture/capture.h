@@ -46,6 +46,18 @@ const struct event_group *event_group_find(const char *name);	/* NULL: none */
 /* The entry of @system:@name under any of its names, or NULL: unknown events are fine too. */
 const struct catalogue_event *catalogue_find(const char *system, const char *name);
 
+/* What the running kernel has, for lists. */
+struct event_presence {
+	char events_dir[600];
+	void *dir;
+};
+
+int event_presence_open(struct event_presence *presence, struct err *err);
+/* 1: it has @event, under *name; 0: it has not. */
+int event_presence_name(const struct event_presence *presence,
+			const struct catalogue_event *event, const char **name);
+void event_presence_close(struct event_presence *presence);
+
 /* ---- page events: which tracepoint says what about pages -------------------------------------------- */
 
 /*
@@ -140,5 +152,56 @@ bool reclaim_marks_inside(struct reclaim_marks *marks, uint32_t pid, uint64_t ts
 void reclaim_marks_retire(struct reclaim_marks *marks, uint64_t ts_ns);
 /* After lost events: nobody is known to be inside. */
 void reclaim_marks_reset(struct reclaim_marks *marks);
+
+/* ---- live capture ------------------------------------------------------------------------------------- */
+
+enum { MAX_LIVE_PIDS = 64 };
+
+struct live_status {
+	uint64_t elapsed_ns, nr_events, nr_lost, file_bytes;
+	uint64_t cpu_ns;	/* of the capturer */
+	uint32_t sample_mask;
+};
+
+struct live_opts {
+	const char *output;
+	unsigned int store_flags;	/* STORE_FORCE */
+	const char *const *events;	/* groups and SYSTEM:EVENTs; none: the default groups */
+	int nr_events;
+	uint32_t pids[MAX_LIVE_PIDS];
+	int nr_pids;
+	const char *cgroup;	/* NULL: none */
+	uint64_t memory_bytes;	/* the command's own memcg; 0: none */
+	uint64_t ring_bytes;	/* per CPU and instance; 0: default */
+	uint64_t duration_ns;	/* 0: until the command or the user ends it */
+	uint64_t max_bytes;	/* database and write-ahead log; 0: no limit */
+	double max_cpu_pct;	/* of all CPUs together; 0: no limit */
+	bool context_each_second;
+	char *const *command;	/* NULL-terminated; NULL: none */
+	/* Told twice a second; may be NULL. */
+	void (*progress)(void *ctx, const struct live_status *status);
+	void *progress_ctx;
+};
+
+struct live_result {
+	struct live_status status;
+	uint64_t nr_gaps;
+	uint64_t ring_bytes;	/* of all rings together */
+	bool rings_capped;
+	int nr_kinds, nr_missing;	/* events recorded, and not in this kernel */
+	bool has_command;
+	int command_status;	/* as from wait(2); -1: it still runs */
+	const char *stopped_by;	/* "complete", "interrupted", "size-limit", "disk-full", "failed" */
+};
+
+/*
+ * Records until the command ends, the time is over, a signal comes or the output is full. 0: complete
+ * or interrupted; -EFBIG, -ENOSPC: stopped, what was recorded is kept (*result is filled then, too);
+ * other errors: nothing usable was recorded. Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD of the process.
+ */
+int live_capture(const struct live_opts *opts, struct live_result *result, struct err *err);
+
+/* Removes what dead captures left: instances and cgroups of ours. The number, or -errno. */
+int live_clean(struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 
 #define COMMANDS(X) \
+	X(capture) \
 	X(import) \
 	X(synth) \
 	X(analyze) \

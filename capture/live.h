@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * live.h - inside of a live capture. Threads and who owns what:
+ *
+ *   main      starts and stops everything, waits for the command and for signals, looks up tasks and
+ *             files (live_tasks.c, live_files.c), samples the context, tells the progress;
+ *   drain     reads the rings, decodes, packs (live_drain.c); owns the packers and the file map;
+ *   write     owns the database (live_write.c).
+ *
+ * They meet in the queue (to the writer), in the lists of new tasks and files (from the drain to main)
+ * and in a few atomics.
+ */
+#ifndef PAGEREEL_CAPTURE_LIVE_H
+#define PAGEREEL_CAPTURE_LIVE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "capture/capture.h"
+#include "capture/instance.h"
+#include "capture/memcg.h"
+#include "capture/queue.h"
+
+enum {
+	MAX_LIVE_EVENTS = 512,
+	MAX_EVENT_ID = 65536,
+	PID_MAP_BITS = 1 << 22,		/* the largest pid_max there is */
+	NR_OWN_FILES = 3,		/* the database, its -wal and its -shm */
+};
+
+/* ---- the events of this capture -------------------------------------------------------------------- */
+
+struct live_event {
+	char system[64], name[96];
+	enum event_stream stream;
+	bool by_name;		/* asked for by name: must be there */
+	bool packed;
+	bool is_enabled;
+	struct event_decoder *decoder;
+	char *format;		/* text of its format file */
+	int id;
+	int mark;		/* event_reclaim_mark() */
+	bool is_attach;		/* cgroup_attach_task */
+	struct event_table *table;	/* the writer's */
+	uint64_t nr_events;	/* the drain's */
+};
+
+struct missing_event {
+	char system[64], name[96];
+	const char *reason;
+};
+
+struct live_events {
+	struct tep_handle *tep;
+	struct live_event event[MAX_LIVE_EVENTS];
+	int nr;
+	struct missing_event missing[MAX_LIVE_EVENTS];
+	int nr_missing;
+	struct live_event **by_id;	/* MAX_EVENT_ID entries */
+};
+
+/* Resolves groups and names against the kernel. -EINVAL with the remedy for what it does not have. */
+int live_events_choose(struct live_events *events, const struct trace_dir *dir,
+		       const char *const *names, int nr_names, struct err *err);
+void live_events_release(struct live_events *events);
+/* Files that are ours, by the device and number that events carry. */
+struct own_files {
+	uint32_t dev;
+	uint64_t ino[NR_OWN_FILES];
+	int nr;
+};
+
+/* Filters for our own files and thinning by page index, then enables. */
+int live_events_enable(struct live_events *events, const struct trace_instance *instance,
+		       enum event_stream stream, const struct own_files *own, struct err *err);
+/* Changes the filters of running events to thin by @mask. */
+int live_events_thin(struct live_events *events, const struct trace_instance *instances,
+		     const struct own_files *own, uint32_t mask, struct err *err);
+
+/* ---- from the drain to the main thread ------------------------------------------------------------------ */
+
+struct new_file {
+	uint32_t file_id, dev;
+	uint64_t ino;
+};
+
+struct new_task {
+	uint32_t pid;
+	enum event_stream stream;
+	uint64_t ts_ns;
+};
+
+/* A task moved between cgroups, or was made by fork: live_tasks.c follows. */
+struct attach {
+	uint32_t pid;
+	char path[512];
+};
+
+struct mailbox {
+	pthread_mutex_t lock;
+	struct new_file *file;
+	size_t nr_files, room_files;
+	struct new_task *task;
+	size_t nr_tasks, room_tasks;
+	struct attach *attach;
+	size_t nr_attached, room_attached;
+};
+
+/* ---- the drain ---------------------------------------------------------------------------------------- */
+
+struct ring;	/* one buffer of one CPU of one instance */
+struct kbuffer;
+
+struct drain {
+	struct ring *ring;
+	int nr_rings;
+	struct live_events *events;
+	struct queue *queue;
+	struct mailbox *mailbox;
+	struct reclaim_marks *marks;
+	struct file_map *files;
+	const struct own_files *own;
+	int64_t capture_id;
+	int attach_hierarchy;	/* of the memory controller */
+	uint8_t *task_seen;	/* bitmap of pids told to the main thread */
+	struct kbuffer *kbuf;
+	uint32_t subbuf_bytes;	/* the largest */
+	uint8_t *pool;		/* sub-buffers of the reclaim rings, read before they are decoded */
+	struct item *records;	/* being filled */
+	uint64_t records_ts_ns;
+	/* the file of the last page event */
+	uint32_t last_dev, last_file_id;
+	uint64_t last_ino;
+	bool last_is_own;
+	struct { char name[32]; uint32_t dev; } bdi[64];	/* "btrfs-1" -> device of its files */
+	int nr_bdis;
+	uint64_t sleep_max_ns;
+	uint32_t sample_mask;	/* applied */
+	/* shared */
+	_Atomic uint32_t wanted_mask, applied_mask;
+	_Atomic bool stop;
+	_Atomic uint64_t nr_events, nr_page_events, nr_lost, nr_gaps, nr_undecoded;
+	_Atomic int code;
+	pthread_t thread;
+	_Atomic int tid;	/* 0: not yet known */
+	bool is_running;
+};
+
+int drain_init(struct drain *drain, const struct trace_instance *instances, int64_t capture_id,
+	       uint32_t first_file_id, struct err *err);
+int drain_start(struct drain *drain, struct err *err);
+/* Reads what is left (tracing must be off), hands everything on, ends the thread. */
+void drain_stop(struct drain *drain);
+void drain_release(struct drain *drain);
+
+/* ---- the writer ----------------------------------------------------------------------------------------- */
+
+struct writer {
+	struct store *store;
+	struct queue *queue;
+	struct live_events *events;
+	int64_t capture_id;
+	uint64_t max_bytes;	/* 0: no limit */
+	int reserve_fd;		/* room for the last words on a full disk; -1: none */
+	struct err err;		/* of code */
+	bool in_transaction;
+	uint64_t begun_ns, pending_bytes;
+	_Atomic int code;	/* what stopped it */
+	_Atomic uint64_t file_bytes;
+	pthread_t thread;
+	_Atomic int tid;	/* 0: not yet known */
+	bool is_running;
+};
+
+int writer_init(struct writer *writer, const char *output, unsigned int store_flags,
+		struct err *err);
+int writer_start(struct writer *writer, struct err *err);
+/* Writes what the closed queue still holds, ends the thread. */
+void writer_stop(struct writer *writer);
+/* Event counts, end of the capture with @status; closes the database. 0 or the first error. */
+int writer_finish(struct writer *writer, const char *status, uint64_t end_ts_ns, struct err *err);
+
+/* ---- tasks and files ---------------------------------------------------------------------------------- */
+
+struct tasks;
+struct files;
+
+struct tasks *tasks_new(const struct trace_instance *demand, const struct memcg_mount *mount,
+			struct queue *queue);
+void tasks_free(struct tasks *tasks);
+/* Chooses @pid with all its threads, or all tasks of the cgroup at @path, for the demand instance. */
+int tasks_choose_pid(struct tasks *tasks, uint32_t pid, struct err *err);
+int tasks_choose_cgroup(struct tasks *tasks, const char *path, struct err *err);
+bool tasks_any_chosen(const struct tasks *tasks);
+/* Tells the instance; children are followed by the kernel. */
+int tasks_apply(struct tasks *tasks, struct err *err);
+/* Names and cgroups of new tasks to the queue; moves into and out of the chosen cgroup. */
+void tasks_update(struct tasks *tasks, const struct new_task *fresh, size_t nr_fresh,
+		  const struct attach *attached, size_t nr_attached);
+/* Threads seen in the demand stream, for looking up their descriptors. */
+const uint32_t *tasks_demanding(const struct tasks *tasks, size_t *nr);
+/* kswapd threads and their like by name, /proc scan: calls back for each. */
+int each_kthread(const char *prefix, void (*fn)(void *ctx, uint32_t pid, const char *comm),
+		 void *ctx);
+
+struct files *files_new(struct queue *queue);
+void files_free(struct files *files);
+/* Finds path and size of @fresh; those that could not be found are tried again by descriptors of
+ * @pids. */
+void files_update(struct files *files, const struct new_file *fresh, size_t nr_fresh,
+		  const uint32_t *pids, size_t nr_pids);
+/* Sizes as they are at the end. */
+void files_finish(struct files *files);
+/* The device and inode number that events carry for the open file (overlayfs and btrfs differ from
+ * what fstat says). @pid 0: self. */
+int file_event_identity(int pid, int fd, uint32_t *dev, uint64_t *ino);
+/* Device of the files on a backing device that is named otherwise ("btrfs-1"); false: unknown. */
+bool bdi_name_dev(const char *name, uint32_t *dev);
+
+uint64_t mono_ns(void);
+
+#endif
