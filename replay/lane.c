@@ -316,7 +316,7 @@ static void model_result(struct lane *lane, size_t k, uint64_t nr_compulsory)
 	cost_add(result, "scan", "rotate.page", c.rotated);
 	cost_add(result, "activate", "activate.page", c.activated);
 	cost_add(result, "activate", "deactivate.page", c.deactivated);
-	cost_add(result, "reclaim", "evict.page", c.evictions);
+	cost_add(result, "reclaim", "reclaim.page", c.evictions);
 }
 
 static void intervals_merge(struct grid_result *result, const struct grid_interval *intervals,
