@@ -160,7 +160,7 @@ struct grid_cell {
 struct grid_interval {
 	uint64_t first_access;		/* counted from 0 */
 	uint64_t from_ts_ns, to_ts_ns;	/* 0 if the stream has no times */
-	uint64_t accesses, hits, misses, fills, fills_compulsory, evictions;
+	uint64_t accesses, hits, misses, fills, evictions;
 };
 
 enum { GRID_MAX_COSTS = 48 };
