@@ -103,7 +103,7 @@ static int table_open(struct event_table *table, const char *system, const char 
 {
 	int code;
 
-	code = event_sink_get(table->store, system, name, &table->sink, err);
+	code = event_sink_get(table->store, system, name, fields, nr_fields, &table->sink, err);
 	if (!code)
 		code = map_fields(table, fields, nr_fields, err);
 	if (!code && packed && !table->sink->packed)
@@ -246,28 +246,20 @@ void store_events_free(struct store *store)
 
 /* ---- tables that views rely on --------------------------------------------------------------- */
 
-static int add_known_field(struct store *store, struct event_sink *sink, const char *text,
-			   size_t bytes, struct err *err)
-{
-	char name[64];
-	struct event_field field = { .name = name, .type = VALUE_INT };
-
-	snprintf(name, sizeof(name), "%.*s", (int)bytes, text);
-	return event_sink_add_column(store, sink, &field, err);
-}
-
 static int create_known(struct store *store, const struct event_known *known, struct err *err)
 {
+	struct event_field fields[EVENT_FIELDS_MAX];
+	char *names = strdup(known->fields), *save = NULL;
 	struct event_sink *sink;
-	int code;
+	int nr = 0, code;
 
-	code = event_sink_get(store, known->system, known->event, &sink, err);
-	for (const char *field = known->fields; !code && *field;) {
-		size_t bytes = strcspn(field, " ");
-
-		code = add_known_field(store, sink, field, bytes, err);
-		field += bytes + (field[bytes] == ' ');
-	}
+	if (!names)
+		return -ENOMEM;
+	for (char *name = strtok_r(names, " ", &save); name && nr < EVENT_FIELDS_MAX;
+	     name = strtok_r(NULL, " ", &save))
+		fields[nr++] = (struct event_field){ .name = name, .type = VALUE_INT };
+	code = event_sink_get(store, known->system, known->event, fields, nr, &sink, err);
+	free(names);
 	return code;
 }
 

@@ -49,9 +49,10 @@ struct event_table {
 	int column[];		/* of field i, index into sink->columns */
 };
 
-/* store_event_sink.c: finds, or makes with its SQL table, the sink of @system:@event. */
+/* store_event_sink.c: finds the sink of @system:@event, or makes it with an SQL table of @fields. */
 int event_sink_get(struct store *store, const char *system, const char *event,
-		   struct event_sink **sink, struct err *err);
+		   const struct event_field *fields, int nr_fields, struct event_sink **sink,
+		   struct err *err);
 /* Adds a column for @field (named so that it clashes with nothing). */
 int event_sink_add_column(struct store *store, struct event_sink *sink,
 			  const struct event_field *field, struct err *err);

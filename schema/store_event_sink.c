@@ -199,6 +199,21 @@ static int free_name(struct store *store, const char *system, const char *event,
 	return code;
 }
 
+/* Each column that came later would be an ALTER TABLE, which reads the whole schema again. */
+static char *create_sql(const struct event_sink *sink)
+{
+	sqlite3_str *sql = sqlite3_str_new(NULL);
+
+	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\"(capture_id INTEGER NOT NULL,"
+			    " ts_ns INTEGER NOT NULL, cpu INTEGER, pid INTEGER", sink->name);
+	for (int i = 0; i < sink->nr_columns; i++)
+		sqlite3_str_appendf(sql, ", \"%w\" %s", sink->columns[i].name,
+				    event_type_name(sink->columns[i].type));
+	sqlite3_str_appendchar(sql, 1, ')');
+	return sqlite3_str_finish(sql);
+}
+
+/* With the columns that @sink has now. */
 static int make_table(struct store *store, struct event_sink *sink, struct err *err)
 {
 	const struct value values[] = {
@@ -206,6 +221,7 @@ static int make_table(struct store *store, struct event_sink *sink, struct err *
 		VALUE_OF_TEXT(sink->system),
 		VALUE_OF_TEXT(sink->event),
 	};
+	char *sql;
 	int code;
 
 	code = store_run_kept(store, "INSERT INTO event_table(name, system, event) VALUES(?, ?, ?)",
@@ -214,8 +230,27 @@ static int make_table(struct store *store, struct event_sink *sink, struct err *
 		return code;
 	sink->packed = false;
 	sink->id = sqlite3_last_insert_rowid(store->db);
-	return store_exec_format(store, err, "CREATE TABLE \"%w\"(capture_id INTEGER NOT NULL,"
-				 " ts_ns INTEGER NOT NULL, cpu INTEGER, pid INTEGER)", sink->name);
+	for (int i = 0; !code && i < sink->nr_columns; i++)
+		code = record_column(store, sink, i, err);
+	sql = create_sql(sink);
+	if (!code)
+		code = sql ? store_exec(store, sql, err) : -ENOMEM;
+	sqlite3_free(sql);
+	return code;
+}
+
+static int columns_take(struct event_sink *sink, const struct event_field *fields, int nr_fields,
+			struct err *err)
+{
+	int code = 0;
+
+	if (nr_fields > EVENT_FIELDS_MAX)
+		return err_set(err, -E2BIG, "event '%s' has more than %d fields", sink->event,
+			       EVENT_FIELDS_MAX);
+	for (int i = 0; !code && i < nr_fields; i++)
+		code = append_column(sink, column_name(sink, fields[i].name), fields[i].name,
+				     fields[i].type);
+	return code;
 }
 
 static int load_columns(struct store *store, struct event_sink *sink, struct err *err)
@@ -312,7 +347,8 @@ int event_sink_reload(struct store *store, struct event_sink *sink, struct err *
 }
 
 int event_sink_get(struct store *store, const char *system, const char *event,
-		   struct event_sink **out, struct err *err)
+		   const struct event_field *fields, int nr_fields, struct event_sink **out,
+		   struct err *err)
 {
 	struct event_sink *sink;
 	int code;
@@ -327,10 +363,13 @@ int event_sink_get(struct store *store, const char *system, const char *event,
 	if (!sink)
 		return -ENOMEM;
 	code = load_table(store, sink, err);
-	if (!code)
+	if (!code) {
 		code = free_name(store, system, event, &sink->name, err);
-	if (!code)
-		code = make_table(store, sink, err);
+		if (!code)
+			code = columns_take(sink, fields, nr_fields, err);
+		if (!code)
+			code = make_table(store, sink, err);
+	}
 	if (code < 0) {
 		event_sink_free(sink);
 		return code;
