@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,18 +162,56 @@ int import_sniff(const char *path, enum import_format *format, struct err *err)
 		       "bytes (--format=trace.dat, text, oracleGeneral or ids)", path, bytes);
 }
 
-int import_file(struct store *store, const char *path, const struct import_opts *opts,
-		struct import_result *result, struct err *err)
+struct import {
+	struct import_opts opts;
+	char *path;
+	enum import_format format;
+	struct dat *dat;
+};
+
+int import_open(struct import **out, const char *path, const struct import_opts *opts,
+		struct err *err)
 {
-	struct import_sink sink = { .store = store, .path = path, .opts = opts, .result = result };
-	struct err own = { "" };
+	struct import *import = calloc(1, sizeof(*import));
 	int ret = 0;
 
+	*out = NULL;
+	if (import)
+		import->path = strdup(path);
+	if (!import || !import->path) {
+		import_close(import);
+		return err_set(err, -ENOMEM, "no memory to read '%s'", path);
+	}
+	import->opts = *opts;
+	import->format = opts->format;
+	if (import->format == IMPORT_AUTO)
+		ret = import_sniff(path, &import->format, err);
+	if (!ret && import->format == IMPORT_TRACE_DAT)
+		ret = dat_open(&import->dat, path, err);
+	if (!ret)
+		*out = import;
+	else
+		import_close(import);
+	return ret;
+}
+
+void import_close(struct import *import)
+{
+	if (!import)
+		return;
+	dat_close(import->dat);
+	free(import->path);
+	free(import);
+}
+
+int import_run(struct import *import, struct store *store, struct import_result *result,
+	       struct err *err)
+{
+	struct import_sink sink = { .store = store, .path = import->path, .opts = &import->opts,
+				    .result = result, .dat = import->dat };
+	struct err own = { "" };
+
 	memset(result, 0, sizeof(*result));
-	result->format = opts->format;
-	if (!err)
-		err = &own;	/* readers tell faults by it */
-	if (result->format == IMPORT_AUTO)
-		ret = import_sniff(path, &result->format, err);
-	return ret ? ret : formats[result->format].read(&sink, err);
+	result->format = import->format;
+	return formats[import->format].read(&sink, err ? err : &own);	/* readers tell by it */
 }

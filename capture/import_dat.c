@@ -16,13 +16,14 @@
 
 #include <trace-cmd/trace-cmd.h>
 
+#include "capture/import_read.h"
 #include "capture/import_sink.h"
 
 /* In the library since 2.9, in no public header; absent: the facts stay unknown. */
 const char *tracecmd_get_uname(struct tracecmd_input *handle) __attribute__((weak));
 const char *tracecmd_get_trace_clock(struct tracecmd_input *handle) __attribute__((weak));
 
-enum { MAX_STREAMS = 4 * IMPORT_MAX_CPUS };
+enum { MAX_STREAMS = 4 * IMPORT_MAX_CPUS, MAX_SYMBOLS = 256 };
 
 /* One CPU's records of one buffer. */
 struct record_stream {
@@ -37,6 +38,7 @@ struct dat_event {
 	bool known;
 	int index;		/* in the sink */
 	bool is_kswapd;		/* emitted by kswapd alone */
+	int shrink;		/* the field that is a shrinker's function; -1: none */
 };
 
 struct dat {
@@ -49,6 +51,8 @@ struct dat {
 	int nr_ids;
 	struct value values[IMPORT_MAX_FIELDS];
 	uint32_t last_pid;
+	int64_t symbol[MAX_SYMBOLS];	/* addresses whose names are stored */
+	int nr_symbols;
 };
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -142,6 +146,7 @@ static struct dat_event *event_get(struct dat *d, int id, int *ret, struct err *
 	if (e->known)
 		return e->decoder ? e : NULL;
 	e->known = true;
+	e->shrink = -1;
 	format = tep_find_event(d->tep, id);
 	if (!format || !format->name || !format->system)
 		return NULL;
@@ -157,6 +162,9 @@ static struct dat_event *event_get(struct dat *d, int id, int *ret, struct err *
 	if (*ret || event_decoder_page_source(e->decoder))
 		return *ret ? NULL : e;
 	nr_fields = event_decoder_fields(e->decoder, &fields);
+	for (int i = 0; i < nr_fields && !strncmp(format->name, "mm_shrink_slab", 14); i++)
+		if (!strcmp(fields[i].name, "shrink") && fields[i].type == VALUE_INT)
+			e->shrink = i;
 	if (nr_fields > IMPORT_MAX_FIELDS) {
 		event_decoder_free(e->decoder);
 		e->decoder = NULL;
@@ -196,6 +204,26 @@ static int record_page(struct dat *d, const struct dat_event *e, int cpu,
 	return ret ? ret : import_sink_page(d->sink, e->index, cpu, &raw, err);
 }
 
+/* A shrinker is known by the address of its function: its name goes into the context. */
+static int symbol_note(struct dat *d, int64_t address, uint64_t ts_ns, struct err *err)
+{
+	const char *name;
+	char key[24];
+
+	for (int i = d->nr_symbols; i-- > 0;)
+		if (d->symbol[i] == address)
+			return 0;
+	if (d->nr_symbols == MAX_SYMBOLS)
+		return 0;
+	d->symbol[d->nr_symbols++] = address;
+	name = import_symbol_name(d->tep, (unsigned long long)address);
+	if (!name)
+		return 0;
+	snprintf(key, sizeof(key), "0x%llx", (unsigned long long)address);
+	return store_context(d->sink->store, d->sink->capture_id, (int64_t)ts_ns, "start", "symbol",
+			     key, VALUE_OF_TEXT(name), err);
+}
+
 static int record_values(struct dat *d, const struct dat_event *e, int cpu,
 			 const struct tep_record *record, struct err *err)
 {
@@ -207,6 +235,8 @@ static int record_values(struct dat *d, const struct dat_event *e, int cpu,
 		return ret;
 	pid = event_decoder_pid(e->decoder, record->data, bytes);
 	ret = task_note(d, e, pid, record->ts, err);
+	if (!ret && e->shrink >= 0)
+		ret = symbol_note(d, d->values[e->shrink].i, record->ts, err);
 	return ret ? ret : import_sink_values(d->sink, e->index, cpu, pid, record->ts, d->values,
 					      err);
 }
@@ -288,8 +318,10 @@ static int capture_begin(struct dat *d, struct err *err)
 	return ret;
 }
 
-static void dat_close(struct dat *d)
+void dat_close(struct dat *d)
 {
+	if (!d)
+		return;
 	for (int i = 0; i < d->nr_streams; i++)
 		tracecmd_free_record(d->heap[i].record);
 	for (int i = 0; d->event && i <= UINT16_MAX; i++)
@@ -298,30 +330,47 @@ static void dat_close(struct dat *d)
 	free(d->heap);
 	if (d->handle)
 		tracecmd_close(d->handle);
+	free(d);
+}
+
+int dat_open(struct dat **out, const char *path, struct err *err)
+{
+	struct dat *d = calloc(1, sizeof(*d));
+
+	*out = NULL;
+	if (d)
+		d->event = calloc(UINT16_MAX + 1, sizeof(*d->event));
+	if (!d || !d->event) {
+		dat_close(d);
+		return err_set(err, -ENOMEM, "no memory to read '%s'", path);
+	}
+	d->last_pid = UINT32_MAX;
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	tep_set_loglevel(TEP_LOG_NONE);
+	errno = 0;
+	d->handle = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (!d->handle) {
+		dat_close(d);
+		return err_set(err, -EBADMSG, "cannot read '%s': libtracecmd refuses it%s%s "
+			       "(truncated or damaged? see trace-cmd dump)", path,
+			       errno ? ": " : "", errno ? strerror(errno) : "");
+	}
+	d->tep = tracecmd_get_tep(d->handle);
+	*out = d;
+	return 0;
 }
 
 int import_trace_dat(struct import_sink *sink, struct err *err)
 {
-	struct dat d = { .sink = sink, .last_pid = UINT32_MAX };
+	struct dat *d = sink->dat;
 	int ret;
 
-	tracecmd_set_loglevel(TEP_LOG_NONE);
-	tep_set_loglevel(TEP_LOG_NONE);
-	errno = 0;
-	d.handle = tracecmd_open(sink->path, TRACECMD_FL_LOAD_NO_PLUGINS);
-	if (!d.handle)
-		return err_set(err, -EBADMSG, "cannot read '%s': libtracecmd refuses it%s%s "
-			       "(truncated or damaged? see trace-cmd dump)", sink->path,
-			       errno ? ": " : "", errno ? strerror(errno) : "");
-	d.tep = tracecmd_get_tep(d.handle);
-	d.event = calloc(UINT16_MAX + 1, sizeof(*d.event));
-	ret = d.event ? streams_open(&d, err) : err_set(err, -ENOMEM, "no memory for the events");
+	d->sink = sink;
+	ret = streams_open(d, err);
 	if (!ret)
-		ret = capture_begin(&d, err);
-	if (!ret) {
-		ret = records_import(&d, err);
-		ret = import_sink_finish(sink, ret, err);
-	}
-	dat_close(&d);
-	return ret;
+		ret = capture_begin(d, err);
+	if (ret)
+		return ret;
+	ret = records_import(d, err);
+	return import_sink_finish(sink, ret, err);
 }

@@ -39,4 +39,11 @@ void id_map_free(struct id_map *map);
 int id_map_get(struct id_map *map, uint64_t id, uint32_t *number);
 uint32_t id_map_count(const struct id_map *map);
 
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+struct tep_handle;
+
+/* The function that begins at @address, of those a shrinker may be; NULL: none known. */
+const char *import_symbol_name(struct tep_handle *tep, unsigned long long address);
+
 #endif

@@ -12,6 +12,7 @@ struct import_sink {
 	struct store *store;
 	const char *path;
 	const struct import_opts *opts;
+	struct dat *dat;	/* trace.dat: open already */
 	struct import_result *result;
 	int64_t capture_id;
 	uint32_t next_file_id;	/* for readers that number files themselves */
@@ -77,6 +78,11 @@ static inline bool import_stopped(const struct import_sink *sink)
 
 /* Counts a line that says nothing known and keeps the first few. */
 void import_note_unparsed(struct import_result *result, uint64_t line_number, const char *line);
+
+/* trace.dat: opens and reads the formats. */
+struct dat;
+int dat_open(struct dat **dat, const char *path, struct err *err);
+void dat_close(struct dat *dat);	/* NULL is fine */
 
 /* Readers: the whole of one input. */
 int import_trace_dat(struct import_sink *sink, struct err *err);

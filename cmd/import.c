@@ -7,6 +7,7 @@
  * capture marked failed. The result travels in shared memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -37,18 +38,28 @@ static void signals_catch(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);	/* the other process may be gone: its status tells */
 }
 
-/* In the process of its own: everything between opening and closing the database. */
-static int import_here(const char *db, const char *path, const struct import_opts *opts)
+/*
+ * In the process of its own. @ready: a byte comes when the database is made; the input is opened
+ * meanwhile.
+ */
+static int import_here(const char *db, const char *path, const struct import_opts *opts, int ready)
 {
+	struct import *import = NULL;
 	struct store *store = NULL;
-	int ret = store_open(&store, db, 0, &shared->err), end;
+	int ret = import_open(&import, path, opts, &shared->err), end;
+	char byte;
 
-	if (ret)
-		return ret;
-	ret = import_file(store, path, opts, &shared->result, &shared->err);
+	if (!ret && read(ready, &byte, 1) != 1)
+		ret = -ECANCELED;	/* the database could not be made: told already */
+	if (!ret)
+		ret = store_open(&store, db, 0, &shared->err);
+	if (!ret)
+		ret = import_run(import, store, &shared->result, &shared->err);
 	end = store_close(store, ret ? NULL : &shared->err);
+	import_close(import);
 	return ret ? ret : end;
 }
 
@@ -73,21 +84,37 @@ static int import_crashed(const char *db, const char *path, int signal, struct e
 	return -EBADMSG;
 }
 
-static int import_apart(const char *db, const char *path, const struct import_opts *opts,
-			struct err *err)
+/* Starts the process for @path; *ready is to be written to when the database is there. */
+static int import_start(const char *db, const char *path, const struct import_opts *opts,
+			pid_t *pid, int *ready, struct err *err)
 {
-	int status;
-	pid_t pid;
+	int ends[2];
 
-	memset(shared, 0, sizeof(*shared));
+	memset(&shared->result, 0, sizeof(shared->result));
+	memset(&shared->err, 0, sizeof(shared->err));
+	if (pipe2(ends, O_CLOEXEC))
+		return err_sys(err, -errno, "cannot make a pipe");
 	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
+	*pid = fork();
+	if (*pid < 0) {
+		close(ends[0]);
+		close(ends[1]);
 		return err_sys(err, -errno, "cannot start a process for '%s'", path);
-	if (!pid) {
-		shared->code = import_here(db, path, opts);
+	}
+	if (!*pid) {
+		close(ends[1]);
+		shared->code = import_here(db, path, opts, ends[0]);
 		_exit(0);
 	}
+	close(ends[0]);
+	*ready = ends[1];
+	return 0;
+}
+
+static int import_wait(const char *db, const char *path, pid_t pid, struct err *err)
+{
+	int status;
+
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys(err, -errno, "cannot wait for the import of '%s'", path);
@@ -96,6 +123,30 @@ static int import_apart(const char *db, const char *path, const struct import_op
 				      err);
 	*err = shared->err;
 	return shared->code;
+}
+
+/* @create: make the database first, with these flags. */
+static int import_one(const char *db, const char *path, const struct import_opts *opts, bool create,
+		      unsigned int flags, struct err *err)
+{
+	struct store *store = NULL;
+	int ready = -1, ret, end;
+	pid_t pid = -1;
+
+	ret = import_start(db, path, opts, &pid, &ready, err);
+	if (ret)
+		return ret;
+	if (create)
+		ret = store_create(&store, db, flags, err);
+	if (!ret)
+		ret = store_close(store, err);
+	if (!ret && write(ready, "", 1) != 1 && errno != EPIPE)
+		ret = err_sys(err, -errno, "cannot write to a pipe");
+	close(ready);
+	end = import_wait(db, path, pid, ret ? &(struct err){ "" } : err);
+	if (!ret && end && create && !(flags & STORE_APPEND) && !shared->result.capture_id)
+		unlink(db);	/* made for nothing */
+	return ret ? ret : end;
 }
 
 static const char *plural(uint64_t nr)
@@ -151,11 +202,11 @@ static int inputs_check(char *const *paths, int nr, enum import_format format, s
 }
 
 static int import_all(const struct command *self, const char *db, char *const *paths, int nr,
-		      struct import_opts *opts, bool quiet)
+		      struct import_opts *opts, unsigned int flags, bool quiet)
 {
 	for (int i = 0; i < nr; i++) {
 		struct err err = { "" };
-		int ret = import_apart(db, paths[i], opts, &err);
+		int ret = import_one(db, paths[i], opts, i == 0, flags, &err);
 
 		if (!quiet && shared->result.capture_id)
 			result_print(paths[i], &shared->result);
@@ -166,7 +217,7 @@ static int import_all(const struct command *self, const char *db, char *const *p
 	return cmd_finish(self);
 }
 
-static int import_run(const struct command *self, int argc, char **argv)
+static int import_command(const struct command *self, int argc, char **argv)
 {
 	const char *db = NULL, *format = "auto";
 	bool force = false, append = false, quiet = false;
@@ -182,7 +233,6 @@ static int import_run(const struct command *self, int argc, char **argv)
 		{ 'q', "quiet", OPT_FLAG, &quiet, NULL, "no summary" },
 		{ 0 },
 	};
-	struct store *store = NULL;
 	struct err err = { "" };
 	int status, nr, ret;
 
@@ -198,19 +248,14 @@ static int import_run(const struct command *self, int argc, char **argv)
 	ret = inputs_check(argv, nr, import.format, &err);
 	if (ret)
 		return cmd_fail(self, ret, &err);
-	ret = store_create(&store, db, (force ? STORE_FORCE : 0) | (append ? STORE_APPEND : 0),
-			   &err);
-	if (!ret)
-		ret = store_close(store, &err);
-	if (ret)
-		return cmd_fail(self, ret, &err);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)
 		return cmd_fail(self, err_sys(&err, -errno, "no memory for the result"), &err);
 	signals_catch();
 	import.stop = &shared->stop;
-	return import_all(self, db, argv, nr, &import, quiet);
+	return import_all(self, db, argv, nr, &import,
+			  (force ? STORE_FORCE : 0) | (append ? STORE_APPEND : 0), quiet);
 }
 
 const struct command cmd_import = {
@@ -220,5 +265,5 @@ const struct command cmd_import = {
 	.examples = "  pagereel import -o run.db trace.dat\n"
 		    "  trace-cmd report > trace.txt; pagereel import -o run.db trace.txt\n"
 		    "  pagereel import -o run.db --format oracleGeneral cluster52.oracleGeneral.bin\n",
-	.run = import_run,
+	.run = import_command,
 };

@@ -9,7 +9,6 @@
 	X(analyze) \
 	X(info) \
 	X(sql) \
-	X(replay) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;
