@@ -120,4 +120,32 @@ struct memcg_load_result {
 int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_load *load,
 		   struct memcg_load_result *result, struct err *err);
 
+/* ---- osdb.c: a database whose working set is as large as the cache, on a kernel model ------------ */
+
+struct kernel_ops;
+
+struct osdb_params {
+	uint64_t data_bytes;		/* the tables: written whole once, the burst */
+	uint64_t working_set_bytes;	/* of it, read and changed at random afterwards */
+	uint64_t idle_anon_bytes;	/* touched at the start, never again */
+	uint64_t busy_anon_bytes;	/* touched with every access */
+	uint64_t nr_accesses;		/* to the working set */
+	double write_share;		/* of them that change the page */
+	uint64_t seed;
+};
+
+extern const struct param osdb_params_table[];
+
+struct osdb_result {
+	uint64_t burst_misses;		/* of the write burst that cost a read or a swap-in */
+	uint64_t file_misses;		/* of the random accesses: one seek each */
+	uint64_t swap_misses;		/* of the process memory touched with them */
+	uint64_t nr_accesses;
+	uint64_t swapped_out_pages;
+};
+
+/* Runs the workload on @ops with @model_params at @capacity_pages. */
+int osdb_run(const struct kernel_ops *ops, const void *model_params, uint32_t capacity_pages,
+	     const struct osdb_params *params, struct osdb_result *result, struct err *err);
+
 #endif

@@ -3,7 +3,9 @@
 #include "replay/replay.h"
 
 #define MODELS(X) \
-	X(linux_6_18)
+	X(linux_6_18) \
+	X(linux_2_5) \
+	X(linux_2_4)
 
 #define DECLARE(name) extern const struct kernel_ops name##_ops;
 MODELS(DECLARE)

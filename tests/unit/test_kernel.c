@@ -290,6 +290,15 @@ static void random_reads(struct stream *s, uint64_t *seed)
 	}
 }
 
+static bool has_param(const struct kernel_ops *ops, const char *name)
+{
+	const struct param *p = ops->params;
+
+	while (p && p->name && strcmp(p->name, name))
+		p++;
+	return p && p->name;
+}
+
 static struct kernel_model *replay(const struct kernel_ops *ops, const struct stream *s,
 				   uint32_t limit, const char *const *params, uint8_t *hit)
 {
@@ -307,8 +316,9 @@ static struct kernel_model *replay(const struct kernel_ops *ops, const struct st
 	assert_true(ops->params_bytes <= sizeof(options));
 	assert_int_equal(params_defaults(ops->params, options, &err), 0);
 	for (; params && *params; params += 2)
-		assert_int_equal(params_set(ops->params, options, ops->name, params[0], params[1],
-					    &err), 0);
+		if (has_param(ops, params[0]))
+			assert_int_equal(params_set(ops->params, options, ops->name, params[0],
+						    params[1], &err), 0);
 	m = ops->create(&config, &code, &err);
 	assert_non_null(m);
 	assert_int_equal(ops->feed(m, &block, hit, &err), 0);
