@@ -20,8 +20,8 @@
  *      not up to date, the batch is returned without it and without the event (6.12 under pressure:
  *      1.7 % of the pages of 64 KiB reads). Two things give such pages away, when a request starts
  *      shortly behind the end of the task's last one in the file: the task itself added all the
- *      pages between since then; or the request would be exactly as long as the last one if it had
- *      started there. Then it did. Unlogged batches of random multi-page reads stay unknown.
+ *      pages between since then; or the task reads in order, and the request would be exactly as
+ *      long as the two before it if it had started there. Then it did. Unlogged batches of random multi-page reads stay unknown.
  *   4. A user fault is anonymous unless the same task's next event is a fault in a file.
  *
  * So records wait in a queue, in order, until the next event of their task settles them; those
@@ -55,7 +55,7 @@ enum {
 	MAX_GAP_PAGES = 64,
 	FIRST_TASKS = 256,
 };
-#define MAX_INDEX (1ULL << 52)	/* of a page: addresses and offsets have 64 bits */
+#define MAX_INDEX (1ULL << 63)	/* cache traces have ids of any size; SQLite's integers end here */
 #define NO_SLOT UINT32_MAX
 
 enum record_state { SETTLED, OPEN_READ, OPEN_ADD, OPEN_FAULT };
@@ -76,6 +76,7 @@ struct task {
 	uint64_t request_start;		/* of the request that the last read belongs to */
 	uint64_t read_end;		/* behind the last read, open or not */
 	uint32_t read_space;		/* + 1; 0: has not read */
+	bool in_order;			/* the last request began where one of its length ended */
 	/* the last fault or write, which adds may follow */
 	uint64_t demand_index;
 	uint32_t demand_space, demand_pages;
@@ -378,9 +379,24 @@ static void settle_fault(struct demand_derive *d, struct task *t, bool in_file)
 /* Would the request, had it started where the last one ended, be as long as that? */
 static bool same_length(const struct task *t, const struct demand_record *r, uint64_t last)
 {
-	return t->read_space == r->space + 1 && r->index > t->read_end &&
+	return t->in_order && t->read_space == r->space + 1 && r->index > t->read_end &&
 	       r->index - t->read_end < BATCH_PAGES && t->read_end == t->read_last + 1 &&
 	       last - t->read_end == t->read_last - t->request_start;
+}
+
+/* Notes where the task's last read and the request that it belongs to began and end. */
+static void task_has_read(struct task *t, const struct demand_record *r, uint64_t last)
+{
+	bool same_file = t->read_space == r->space + 1, follows = r->index == t->read_end;
+
+	if (!same_file || !follows || t->read_last != last) {
+		t->in_order = same_file && follows && t->read_end == t->read_last + 1 &&
+			      last - r->index == t->read_last - t->request_start;
+		t->request_start = r->index;
+	}
+	t->read_space = r->space + 1;
+	t->read_end = r->index + r->pages;
+	t->read_last = last;
 }
 
 /* Did the task, since its last read, add every page between that and this request? */
@@ -396,9 +412,9 @@ static bool added_between(struct demand_derive *d, const struct task *t,
 		uint64_t from = add->index > t->read_end ? add->index : t->read_end;
 		uint64_t end = add->index + add->pages;
 
-		if (add->space != r->space)
+		if (add->space != r->space || end > r->index)
 			continue;
-		for (uint64_t i = from; i < end && i < r->index; i++)
+		for (uint64_t i = from; i < end; i++)
 			added |= 1ULL << (i - t->read_end);
 	}
 	return added == ~0ULL >> (64 - gap);
@@ -423,11 +439,7 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 		r->pages += r->index - t->read_end;
 		r->index = t->read_end;
 	}
-	if (t->read_space != r->space + 1 || t->read_last != last || r->index != t->read_end)
-		t->request_start = r->index;
-	t->read_space = r->space + 1;
-	t->read_end = r->index + r->pages;
-	t->read_last = last;
+	task_has_read(t, r, last);
 	settle_adds(d, t, r->space, r->index, r->pages);
 	settle_fault(d, t, false);
 	t->demand_pages = 0;
