@@ -9,6 +9,7 @@
 	X(analyze) \
 	X(info) \
 	X(sql) \
+	X(replay) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;

@@ -22,11 +22,14 @@ static const struct cost_entry builtin[] = {
 	{ "scan.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "reclaim.page", 1500, NAN, "memcg reclaim, begin to end" },
 	{ "evict.page", 0, 0, "part of reclaim.page" },
+	{ "reclaim.call", 0, 0, "part of reclaim.page" },
+	{ "refill.page", 120, NAN, "as scan.page" },
 	{ "activate.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "deactivate.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "rotate.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "refault.page", 150, NAN, "memcg reclaim, begin to end" },
 	{ "shrink.superblock", 47, NAN, "node reclaim with 0 to 4000 empty tmpfs mounts" },
+	{ "stats_flush.call", 0, 0, "part of stats_flush.pair" },
 	{ "stats_flush.pair", 450, NAN, "memory.stat of 1 to 400 cgroups, in cache" },
 };
 

@@ -39,7 +39,6 @@ struct grid {
 	struct part *parts;
 	size_t nr_parts, max_parts;
 	struct grid_interval *intervals;
-	uint64_t nr_compulsory;
 
 	pthread_mutex_t lock;	/* of what follows and of the callbacks */
 	uint64_t done, total;
@@ -71,12 +70,12 @@ static void grid_advance(struct grid *g, uint64_t nr)
 }
 
 static void task_finished(struct grid *g, const struct task *task,
-			  const struct grid_interval *intervals, uint64_t nr_compulsory)
+			  const struct grid_interval *intervals)
 {
 	for (size_t i = 0; i < task->nr_lanes; i++) {
 		struct lane *lane = &g->lanes[task->first_lane + i];
 
-		lane_finish(lane, intervals, nr_compulsory);
+		lane_finish(lane, intervals);
 		pthread_mutex_lock(&g->lock);
 		for (size_t k = 0; g->opts->finished && k < lane->nr_cells; k++)
 			if (!lane->results[k]->code)
@@ -106,7 +105,7 @@ static void task_run_shared(struct grid *g, const struct task *task)
 			return;
 		task_feed(g, task, &g->parts[i]);
 	}
-	task_finished(g, task, g->intervals, g->nr_compulsory);
+	task_finished(g, task, g->intervals);
 }
 
 static int task_run_decoding(struct grid *g, const struct task *task, struct err *err)
@@ -127,7 +126,7 @@ static int task_run_decoding(struct grid *g, const struct task *task, struct err
 		ret = 0;
 	}
 	if (!ret && !atomic_load(&g->stop))
-		task_finished(g, task, intervals, part_reader_compulsory(reader));
+		task_finished(g, task, intervals);
 	part_reader_close(reader);
 	part_release(&part);
 	free(intervals);
@@ -157,7 +156,7 @@ static int task_run_kernel(struct grid *g, const struct task *task, struct err *
 		before = now;
 	}
 	if (!ret && !atomic_load(&g->stop))
-		task_finished(g, task, NULL, 0);
+		task_finished(g, task, NULL);
 	g->source->close(cursor);
 	return lane->results[0]->code ? 0 : ret;
 }
@@ -242,8 +241,6 @@ static int grid_decode(struct grid *g, struct err *err)
 		ret = 0;
 		grid_advance(g, 0);
 	}
-	if (!ret)
-		g->nr_compulsory = part_reader_compulsory(reader);
 	part_reader_close(reader);
 	return ret;
 }
@@ -251,7 +248,7 @@ static int grid_decode(struct grid *g, struct err *err)
 /* How many threads, whether to share, how many lanes a task: whatever fits the memory limit. */
 static int grid_plan(struct grid *g, struct err *err)
 {
-	uint64_t stream_bytes = 4 * g->source->nr_accesses + g->source->nr_ids / 8;
+	uint64_t stream_bytes = 4 * g->source->nr_accesses;
 	uint64_t lane_bytes = 0, limit = g->opts->memory_bytes ? g->opts->memory_bytes : UINT64_MAX;
 	uint64_t fitting, per_task = 1;
 	size_t nr_textbook = 0;

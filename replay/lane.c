@@ -145,6 +145,7 @@ int lane_start(struct lane *lane, const struct demand_source *source, const stru
 	lane->nr_intervals = opts->nr_intervals;
 	lane->interval = 0;
 	lane->nr_accesses = source->nr_accesses;
+	lane->nr_distinct_pages = source->nr_distinct_pages;
 	lane->snapshots = calloc(lane->nr_cells, sizeof(*lane->snapshots));
 	if (!lane->snapshots)
 		code = err_set(&err, -ENOMEM, "no memory for counters");
@@ -281,7 +282,7 @@ static void cost_add(struct grid_result *result, const char *component, const ch
 	};
 }
 
-static void model_result(struct lane *lane, size_t k, uint64_t nr_compulsory)
+static void model_result(struct lane *lane, size_t k)
 {
 	struct grid_result *result = lane->results[k];
 	struct model_counters c;
@@ -293,7 +294,7 @@ static void model_result(struct lane *lane, size_t k, uint64_t nr_compulsory)
 		.hits = c.hits,
 		.misses = c.misses,
 		.fills = c.misses,
-		.fills_compulsory = nr_compulsory,
+		.fills_compulsory = lane->nr_distinct_pages,
 		.fills_whole_write = lane->snapshots[k].nr_whole_misses,
 		.fills_undemanded = 0,
 		.evictions = c.evictions,
@@ -316,7 +317,7 @@ static void model_result(struct lane *lane, size_t k, uint64_t nr_compulsory)
 	cost_add(result, "scan", "rotate.page", c.rotated);
 	cost_add(result, "activate", "activate.page", c.activated);
 	cost_add(result, "activate", "deactivate.page", c.deactivated);
-	cost_add(result, "reclaim", "evict.page", c.evictions);
+	cost_add(result, "reclaim", "reclaim.page", c.evictions);
 }
 
 static void intervals_merge(struct grid_result *result, const struct grid_interval *intervals,
@@ -327,7 +328,6 @@ static void intervals_merge(struct grid_result *result, const struct grid_interv
 		result->intervals[i].from_ts_ns = intervals[i].from_ts_ns;
 		result->intervals[i].to_ts_ns = intervals[i].to_ts_ns;
 		result->intervals[i].accesses = intervals[i].accesses;
-		result->intervals[i].fills_compulsory = intervals[i].fills_compulsory;
 	}
 	result->nr_intervals = nr;
 }
@@ -362,7 +362,6 @@ static void kernel_interval_end(struct lane *lane, uint64_t ts_ns)
 	interval->hits = now.hits - before->hits;
 	interval->misses = now.misses - before->misses;
 	interval->fills = now.fills - before->fills;
-	interval->fills_compulsory = now.fills_compulsory - before->fills_compulsory;
 	interval->evictions = now.evictions - before->evictions;
 	*before = now;
 	if (++lane->interval == lane->nr_intervals)
@@ -437,7 +436,7 @@ static void kernel_result(struct lane *lane)
 	result->code = 0;
 }
 
-void lane_finish(struct lane *lane, const struct grid_interval *intervals, uint64_t nr_compulsory)
+void lane_finish(struct lane *lane, const struct grid_interval *intervals)
 {
 	if (lane->kernel) {
 		kernel_result(lane);
@@ -447,7 +446,7 @@ void lane_finish(struct lane *lane, const struct grid_interval *intervals, uint6
 		while (lane->interval < lane->nr_intervals)
 			lane_interval_end(lane);
 	for (size_t k = 0; k < lane->nr_cells; k++) {
-		model_result(lane, k, nr_compulsory);
+		model_result(lane, k);
 		intervals_merge(lane->results[k], intervals, lane->nr_intervals);
 	}
 }

@@ -31,7 +31,7 @@ struct lane {
 
 	/* while it runs */
 	uint32_t nr_intervals, interval;
-	uint64_t nr_accesses;		/* of the whole stream */
+	uint64_t nr_accesses, nr_distinct_pages;	/* of the whole stream */
 	struct model *model;
 	struct lru_sizes *sizes;
 	struct lane_snapshot *snapshots;	/* one per cell */
@@ -51,7 +51,7 @@ void lane_feed(struct lane *lane, const struct part *part);
 int lane_feed_block(struct lane *lane, const struct demand_block *block);
 uint64_t lane_kernel_accesses(const struct lane *lane);
 /* The end of the stream: fills the results in. */
-void lane_finish(struct lane *lane, const struct grid_interval *intervals, uint64_t nr_compulsory);
+void lane_finish(struct lane *lane, const struct grid_interval *intervals);
 /* Frees the model; the lane can be started again. */
 void lane_stop(struct lane *lane);
 void lane_release(struct lane *lane);

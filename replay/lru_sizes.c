@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * lru_sizes.c - lru at several sizes in one pass: from the stack distance of each access (distance.h)
- * to the hits, misses and evictions of each size. Equal in every counter to lru run at each.
+ * to the hits, misses and evictions of each size. Equal in every counter to lru run at each; even the
+ * bytes are those that lru would take alone, so that a result does not depend on how it was got.
  */
 #include <errno.h>
 
@@ -137,6 +138,6 @@ void lru_sizes_counters(const struct lru_sizes *s, size_t i, struct model_counte
 		.deactivated = MODEL_COUNTER_NONE,
 		.ghost_hits = MODEL_COUNTER_NONE,
 		.resident_pages = resident,
-		.metadata_bytes = s->distances.bytes,
+		.metadata_bytes = slots_bytes(s->distances.slots.nr_ids, s->capacities[k], 1, false),
 	};
 }

@@ -160,7 +160,7 @@ struct grid_cell {
 struct grid_interval {
 	uint64_t first_access;		/* counted from 0 */
 	uint64_t from_ts_ns, to_ts_ns;	/* 0 if the stream has no times */
-	uint64_t accesses, hits, misses, fills, fills_compulsory, evictions;
+	uint64_t accesses, hits, misses, fills, evictions;
 };
 
 enum { GRID_MAX_COSTS = 48 };
@@ -215,5 +215,47 @@ struct array_source {
 
 /* Counts what the source must know about itself; the arrays must outlive it. */
 int array_source_init(const struct array_source *array, struct demand_source *source);
+
+/* ---- what to replay, as typed (replay/spec.c) ------------------------------------------------- */
+
+/* A model by name with its parameters. One of @model and @kernel is NULL. */
+struct replay_model {
+	const char *name;
+	const struct model_ops *model;
+	const struct kernel_ops *kernel;
+	void *params;		/* the options struct; NULL if the model has none */
+	char params_text[256];	/* those that differ from their default, as params_format() does */
+};
+
+struct replay_models {
+	struct replay_model *models;
+	size_t nr;
+	char **texts;		/* what was added; string parameters point into it */
+	size_t nr_texts;
+};
+
+/*
+ * Adds the models of "MODEL[:param=value,...],MODEL,..." to @list (zeroed at first); "all" means
+ * every model with its defaults. A model given again with the same parameters is added once.
+ * -EINVAL: unknown model or parameter, value out of range.
+ */
+int replay_models_add(struct replay_models *list, const char *text, struct err *err);
+void replay_models_release(struct replay_models *list);
+
+struct replay_sizes {
+	uint32_t *pages;	/* ascending, each once, at least 1 */
+	size_t nr;
+};
+
+/*
+ * Adds the sizes of "SIZE,..." to @list: 64M, 20% (of @footprint_pages), 32M..256M/8 (eight of them,
+ * evenly spaced, ends included), 10%..200%/20.
+ */
+int replay_sizes_add(struct replay_sizes *list, const char *text, uint64_t footprint_pages,
+		     struct err *err);
+void replay_sizes_release(struct replay_sizes *list);
+
+/* "I/N", 1 <= I <= N. */
+int replay_shard_parse(const char *text, uint64_t *shard, uint64_t *nr_shards, struct err *err);
 
 #endif

@@ -18,9 +18,7 @@ struct part_reader {
 	size_t record;		/* of the block */
 	uint32_t run_done;	/* pages of it that are in an earlier part */
 	bool done;
-	uint64_t *seen;		/* bit per page id */
-	uint64_t nr_accesses, nr_compulsory;
-	uint64_t interval_compulsory;	/* nr_compulsory at its start */
+	uint64_t nr_accesses;
 	struct grid_interval *intervals;
 	uint32_t nr_intervals, interval;	/* interval: begun so far */
 	uint64_t next_interval;		/* access at which the next one begins */
@@ -58,7 +56,6 @@ void part_reader_close(struct part_reader *r)
 		return;
 	if (r->cursor)
 		r->source->close(r->cursor);
-	free(r->seen);
 	free(r);
 }
 
@@ -69,12 +66,8 @@ int part_reader_open(const struct demand_source *source, struct grid_interval *i
 	int ret;
 
 	*reader = NULL;
-	if (r)
-		r->seen = calloc(source->nr_ids / 64 + 1, sizeof(*r->seen));
-	if (!r || !r->seen) {
-		free(r);
+	if (!r)
 		return err_set(err, -ENOMEM, "no memory to read the demand stream");
-	}
 	r->source = source;
 	r->intervals = intervals;
 	r->nr_intervals = nr_intervals;
@@ -89,19 +82,12 @@ int part_reader_open(const struct demand_source *source, struct grid_interval *i
 	return 0;
 }
 
-uint64_t part_reader_compulsory(const struct part_reader *r)
-{
-	return r->nr_compulsory;
-}
-
 static void interval_end(struct part_reader *r, uint64_t ts_ns)
 {
 	struct grid_interval *interval = &r->intervals[r->interval - 1];
 
 	interval->to_ts_ns = ts_ns;
 	interval->accesses = r->nr_accesses - interval->first_access;
-	interval->fills_compulsory = r->nr_compulsory - r->interval_compulsory;
-	r->interval_compulsory = r->nr_compulsory;
 }
 
 /* The coming record begins with access nr_accesses: begins the intervals that are due. */
@@ -121,22 +107,13 @@ static int intervals_begin(struct part_reader *r, struct part *part, uint64_t ts
 	return 0;
 }
 
-static inline void see(struct part_reader *r, uint32_t page)
-{
-	uint64_t *word = &r->seen[page >> 6], bit = 1ULL << (page & 63);
-
-	r->nr_compulsory += !(*word & bit);
-	*word |= bit;
-}
-
-static int see_pages(struct part_reader *r, struct part *part, uint32_t page, uint32_t nr)
+static int run_add(struct part_reader *r, struct part *part, uint32_t page, uint32_t nr)
 {
 	if (page >= r->source->nr_ids || nr > r->source->nr_ids - page)
 		return -EBADMSG;
-	for (uint32_t i = 0; i < nr; i++) {
-		part->pages[part->nr++] = page + i;
-		see(r, page + i);
-	}
+	for (uint32_t i = 0; i < nr; i++)
+		part->pages[part->nr + i] = page + i;
+	part->nr += nr;
 	r->nr_accesses += nr;
 	return 0;
 }
@@ -185,7 +162,7 @@ static int record_add(struct part_reader *r, struct part *part)
 	if (op == DEMAND_WRITE_WHOLE && !ret)
 		ret = whole_add(part, nr);
 	if (!ret)
-		ret = see_pages(r, part, b->page[i] + r->run_done, nr);
+		ret = run_add(r, part, b->page[i] + r->run_done, nr);
 	r->run_done += nr;
 	if (r->run_done == run) {
 		r->run_done = 0;
@@ -199,16 +176,16 @@ static int plain_add(struct part_reader *r, struct part *part)
 {
 	size_t nr = r->block.nr - r->record;
 	const uint32_t *pages = r->block.page + r->record;
+	uint32_t highest = 0;
 
 	if (nr > PART_ACCESSES - part->nr)
 		nr = PART_ACCESSES - part->nr;
 	if (nr > r->next_interval - r->nr_accesses)
 		nr = r->next_interval - r->nr_accesses;
-	for (size_t i = 0; i < nr; i++) {
-		if (pages[i] >= r->source->nr_ids)
-			return -EBADMSG;
-		see(r, pages[i]);
-	}
+	for (size_t i = 0; i < nr; i++)
+		highest = pages[i] > highest ? pages[i] : highest;
+	if (highest >= r->source->nr_ids && nr)
+		return -EBADMSG;
 	memcpy(part->pages + part->nr, pages, nr * sizeof(*pages));
 	part->nr += nr;
 	r->nr_accesses += nr;

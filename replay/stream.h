@@ -33,7 +33,7 @@ struct part {
 
 void part_release(struct part *part);
 
-/* Reads a source and cuts it into parts; finds first touches and the limits of intervals. */
+/* Reads a source and cuts it into parts; finds the limits of intervals. */
 struct part_reader;
 
 /*
@@ -44,7 +44,6 @@ int part_reader_open(const struct demand_source *source, struct grid_interval *i
 		     uint32_t nr_intervals, struct part_reader **reader, struct err *err);
 /* 1: a part with something in it; 0: the end; -errno. */
 int part_reader_next(struct part_reader *reader, struct part *part, struct err *err);
-uint64_t part_reader_compulsory(const struct part_reader *reader);
 void part_reader_close(struct part_reader *reader);
 
 /* The first access of interval @i of @nr when there are @nr_accesses. */

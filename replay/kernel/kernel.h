@@ -87,16 +87,37 @@ struct open_file {
 	uint32_t task;
 	uint32_t start, size, async_size;	/* the window read last, pages */
 	uint32_t order;		/* of its folios */
-	uint64_t used;		/* when, counted in reads */
+	bool stream;		/* one of several that read the file in order */
+	uint64_t used;		/* when, counted in reads of the file */
 };
 
-enum { OPEN_FILES_MAX = 16 };
+enum { OPEN_FILES_MAX = 16, RECENT_READS = 16 };
+
+/* All that read one file. */
+struct readers {
+	uint32_t nr_open;
+	uint64_t nr_reads;
+	struct recent_read {
+		uint32_t last_page;	/* NO_PAGE: none */
+		bool second;		/* it continued another recent one */
+	} recent[RECENT_READS];
+	struct open_file open[OPEN_FILES_MAX];
+};
+
+/* 64 neighbouring slots of a file's xarray, as many as one of its nodes holds. */
+struct xa_node {
+	uint32_t next, prev;	/* nodes of shadows only, oldest first; NO_PAGE: not among them */
+	uint32_t first_page;	/* id of its first slot that has one */
+	uint8_t nr_pages, nr_shadows;
+	bool large;		/* its pages are one folio's, or that folio's shadow */
+};
+
+enum { XA_CHUNK_BITS = 6, XA_CHUNK_PAGES = 1 << XA_CHUNK_BITS };
 
 struct file_state {
 	uint32_t file_id;
-	uint32_t nr_open;
 	uint32_t last_page, last_task;	/* of a replay that does not model readahead */
-	struct open_file *open;	/* OPEN_FILES_MAX, made at the first read */
+	struct readers *readers;	/* of one that does; made at the first read */
 };
 
 enum readahead_mode { READAHEAD_RECORDED, READAHEAD_MODEL, READAHEAD_RANDOM, READAHEAD_OFF };
@@ -131,6 +152,7 @@ struct scan_control {
 struct kernel_counts {
 	struct replay_counters c;
 	uint64_t refills;		/* active pages looked at */
+	uint64_t shadows_dropped;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
 };
 
@@ -153,6 +175,9 @@ struct kernel_model {
 	struct replay_extent *extents;
 	uint32_t *extent_file;	/* extent -> index into files */
 	uint32_t *extent_hint;	/* page >> EXTENT_HINT_BITS -> first extent to look at */
+	uint32_t *extent_node;	/* extent -> its first node */
+	struct xa_node *nodes;	/* the list's head is behind the last */
+	uint32_t nr_nodes, nr_shadow_nodes;
 	size_t nr_extents;
 	size_t extent;		/* the one looked up last */
 	struct file_state *files;
@@ -161,7 +186,6 @@ struct kernel_model {
 	bool large;		/* folios of more than one page exist */
 	bool own_readahead;	/* modelled, not recorded */
 	uint32_t ra_pages, io_pages;
-	uint64_t nr_reads;
 	uint64_t metadata_bytes;
 };
 
@@ -229,6 +253,12 @@ static inline void mark_accessed(struct kernel_model *m, uint32_t page)
 }
 
 /* workingset.c */
+int workingset_init(struct kernel_model *m);
+void workingset_release(struct kernel_model *m);
+void workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages);
+void workingset_page_out(struct kernel_model *m, uint32_t page, uint32_t pages, bool shadow);
+void workingset_forget(struct kernel_model *m, uint32_t page);
+void shrink_shadow_nodes(struct kernel_model *m);
 void workingset_eviction(struct kernel_model *m, uint32_t page);
 uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
 void workingset_age(struct kernel_model *m, uint64_t pages);

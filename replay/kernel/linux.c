@@ -79,6 +79,7 @@ static void linux_destroy(struct kernel_model *m)
 	if (!m)
 		return;
 	writeback_release(m);
+	workingset_release(m);
 	readahead_release(m);
 	free(m->order);
 	free(m->flags);
@@ -139,9 +140,13 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 		return -ENOMEM;
 	memcpy(m->extents, from, sizeof(*from) * m->nr_extents);
 	for (size_t i = 0; i < m->nr_extents; i++) {
+		struct replay_extent *e = &m->extents[i];
+
 		const struct file_state *file = bsearch(&from[i].file_id, m->files, m->nr_files,
 							sizeof(*m->files), compare_file);
 
+		if (e->pages > m->nr_ids - e->first_id)
+			e->pages = m->nr_ids - e->first_id;
 		m->extent_file[i] = (uint32_t)(file - m->files);
 		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
 			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
@@ -208,7 +213,7 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 		m->p = *(const struct linux_params *)config->params;
 		m->nr_ids = config->nr_ids;
 	}
-	if (!m || init_pages(m) || init_extents(m, config)) {
+	if (!m || init_pages(m) || init_extents(m, config) || workingset_init(m)) {
 		linux_destroy(m);
 		*code = err_set(err, -ENOMEM, "no memory to replay %u pages", config->nr_ids);
 		return NULL;
@@ -278,6 +283,7 @@ bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned 
 	if (!memcg_charge(m, nr, how & FILL_NORETRY ? CHARGE_NORETRY : CHARGE))
 		return false;
 	flags = fill_flags(m, page, nr, how);
+	workingset_page_in(m, page, nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		m->n.c.fills_compulsory += !(m->flags[page + i] & PG_SEEN);
 		m->flags[page + i] = own | (i ? PG_TAIL : flags);
@@ -399,6 +405,7 @@ static void remove_folio(struct kernel_model *m, uint32_t page)
 
 	lru_forget(m, page);
 	writeback_page_gone(m, page);
+	workingset_page_out(m, page, nr, false);
 	m->n.c.resident_pages -= nr;
 	memcg_uncharge(m, nr);
 	for (uint32_t i = 0; i < nr; i++)
@@ -411,6 +418,8 @@ static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 		uint32_t head, nr;
 
 		if (!(m->flags[page] & PG_RESIDENT)) {
+			if (m->flags[page] & PG_SHADOW)
+				workingset_forget(m, page);
 			m->flags[page] &= PG_SEEN;
 			continue;
 		}

@@ -15,11 +15,11 @@
  * Where the file system has large folios each marker met raises the order by two, up to the window,
  * and windows are cut so that the next one starts aligned.
  *
- * The open file, to which the window belongs, is not in the record. It is inferred: a read continues
- * the open file (of the same task first) that read just before it; a read that continues none gets
- * a new one, in place of the one used longest ago. For random reads that comes to the same as one
- * open file would, as they neither use nor change a window. Several streams over one descriptor,
- * which in the kernel disturb each other, are taken for several descriptors: they read ahead sooner.
+ * The open file, to which the window belongs, is not in the record. It is inferred: a read goes
+ * through the open file (of the same task first) that read just before it in the file; failing
+ * that, if it is the third of three in a row among the last reads, through an open file of its own,
+ * as there are several streams; failing that, through the one with which its task jumps about. Several streams over one
+ * descriptor, which in the kernel disturb each other, are thus taken for several descriptors.
  *
  * Approximations: reads start and end on page boundaries; a window does not reach beyond the ids
  * that the stream has for its file; a request that runs past the end of the file is clipped before,
@@ -249,19 +249,19 @@ static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page,
 
 /* ---- open files -------------------------------------------------------------------------------- */
 
-static bool continues(const struct open_file *f, uint32_t page)
+static bool continues(uint32_t last, uint32_t page)
 {
-	return page == f->last_page || follows(f->last_page, page);
+	return page == last || follows(last, page);
 }
 
-static struct open_file *open_file_find(struct file_state *file, uint32_t page, uint32_t task)
+static struct open_file *find_stream(struct readers *r, uint32_t page, uint32_t task)
 {
 	struct open_file *other = NULL;
 
-	for (uint32_t i = 0; i < file->nr_open; i++) {
-		struct open_file *f = &file->open[i];
+	for (uint32_t i = 0; i < r->nr_open; i++) {
+		struct open_file *f = &r->open[i];
 
-		if (!continues(f, page))
+		if (!continues(f->last_page, page))
 			continue;
 		if (f->task == task)
 			return f;
@@ -270,34 +270,67 @@ static struct open_file *open_file_find(struct file_state *file, uint32_t page, 
 	return other;
 }
 
-/* The open file that a read of @page by @task goes through; NULL: no memory. */
-static struct open_file *open_file_of(struct kernel_model *m, struct file_state *file,
-				      uint32_t page, uint32_t task)
+/* One of the last reads that @page continues, or NULL. */
+static const struct recent_read *find_recent(const struct readers *r, uint32_t page)
 {
-	struct open_file *f;
+	for (uint32_t i = 0; i < RECENT_READS; i++)
+		if (continues(r->recent[i].last_page, page))
+			return &r->recent[i];
+	return NULL;
+}
 
-	if (!file->open) {
-		file->open = calloc(OPEN_FILES_MAX, sizeof(*file->open));
-		if (!file->open)
-			return NULL;
-		m->metadata_bytes += OPEN_FILES_MAX * sizeof(*file->open);
-	}
-	m->nr_reads++;
-	f = open_file_find(file, page, task);
-	if (!f && file->nr_open < OPEN_FILES_MAX)
-		f = &file->open[file->nr_open++];
+/* A descriptor that @task is known to jump about with. */
+static struct open_file *find_random(struct readers *r, uint32_t task)
+{
+	for (uint32_t i = 0; i < r->nr_open; i++)
+		if (r->open[i].task == task && !r->open[i].stream)
+			return &r->open[i];
+	return NULL;
+}
+
+static struct open_file *new_open_file(struct readers *r)
+{
+	struct open_file *oldest = &r->open[0];
+
+	if (r->nr_open < OPEN_FILES_MAX)
+		return &r->open[r->nr_open++];
+	for (uint32_t i = 1; i < OPEN_FILES_MAX; i++)
+		if (r->open[i].used < oldest->used)
+			oldest = &r->open[i];
+	return oldest;
+}
+
+static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t task)
+{
+	struct open_file *f = find_stream(r, page, task);
+	const struct recent_read *recent = f ? NULL : find_recent(r, page);
+	bool third = recent && recent->second;
+
+	if (!f && !third)
+		f = find_random(r, task);
 	if (!f) {
-		f = &file->open[0];
-		for (uint32_t i = 1; i < OPEN_FILES_MAX; i++)
-			if (file->open[i].used < f->used)
-				f = &file->open[i];
-		*f = (struct open_file){ 0 };
+		f = new_open_file(r);
+		*f = (struct open_file){ .stream = third, .task = task,
+					 .last_page = third ? recent->last_page : NO_PAGE };
 	}
-	if (!f->used)
-		f->last_page = f->prev_page = NO_PAGE;
-	f->used = m->nr_reads;
-	f->task = task;
+	f->used = ++r->nr_reads;
+	r->recent[r->nr_reads % RECENT_READS].second = recent != NULL;
 	return f;
+}
+
+static struct readers *file_readers(struct kernel_model *m, uint32_t page)
+{
+	struct file_state *file = page_file(m, page);
+
+	if (file->readers)
+		return file->readers;
+	file->readers = calloc(1, sizeof(*file->readers));
+	if (!file->readers)
+		return NULL;
+	m->metadata_bytes += sizeof(*file->readers);
+	for (uint32_t i = 0; i < RECENT_READS; i++)
+		file->readers->recent[i].last_page = NO_PAGE;
+	return file->readers;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */
@@ -332,12 +365,13 @@ static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t
 /* read(2) of @run pages with the readahead that it causes. 0 or -ENOMEM. */
 int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task)
 {
-	struct file_state *file = page_file(m, page);
-	struct open_file *f = open_file_of(m, file, page, task);
+	struct readers *r = file_readers(m, page);
 	uint32_t end = page + run;
+	struct open_file *f;
 
-	if (!f)
+	if (!r)
 		return -ENOMEM;
+	f = open_file_of(r, page, task);
 	f->prev_page = f->last_page;
 	while (page < end) {
 		bool fresh = !resident(m, page);
@@ -348,11 +382,12 @@ int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t
 			fill_folio(m, page, 0, 0);
 		page = read_batch(m, f, page, end, fresh);
 	}
+	r->recent[r->nr_reads % RECENT_READS].last_page = end - 1;
 	return 0;
 }
 
 void readahead_release(struct kernel_model *m)
 {
 	for (size_t i = 0; i < m->nr_files; i++)
-		free(m->files[i].open);
+		free(m->files[i].readers);
 }

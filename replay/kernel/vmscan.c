@@ -182,6 +182,7 @@ static uint64_t do_try_to_free_pages(struct kernel_model *m, struct scan_control
 	for (sc->priority = DEF_PRIORITY; sc->priority >= 0; sc->priority--) {
 		prepare_scan_control(m, sc);
 		shrink_lruvec(m, sc);
+		shrink_shadow_nodes(m);
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;
 	}

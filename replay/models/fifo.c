@@ -105,7 +105,7 @@ static void fifo_counters(const struct model *m, struct model_counters *out)
 		.deactivated = MODEL_COUNTER_NONE,
 		.ghost_hits = MODEL_COUNTER_NONE,
 		.resident_pages = m->nr_resident,
-		.metadata_bytes = sizeof(*m) + m->slots.bytes,
+		.metadata_bytes = m->slots.bytes,
 	};
 }
 

@@ -116,7 +116,7 @@ static void lru_counters(const struct model *m, struct model_counters *out)
 		.deactivated = MODEL_COUNTER_NONE,
 		.ghost_hits = MODEL_COUNTER_NONE,
 		.resident_pages = m->nr_resident,
-		.metadata_bytes = sizeof(*m) + m->slots.bytes,
+		.metadata_bytes = m->slots.bytes,
 	};
 }
 

@@ -42,6 +42,13 @@ static uint64_t slots_wanted(uint32_t nr_ids, uint32_t max_live, bool page_at)
 	return (nr + 128 + 63) / 64 * 64;
 }
 
+uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at)
+{
+	uint64_t nr = slots_wanted(nr_ids, max_live, page_at);
+
+	return 4ULL * nr_ids + nr / 16 + nr / 8 * (uint64_t)nr_bitmaps + (page_at ? 4 * nr : 0);
+}
+
 int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
 	       struct err *err)
 {
@@ -54,11 +61,10 @@ int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitma
 	s->nr_slots = nr;
 	s->of = model_alloc(4ULL * nr_ids);
 	s->rank = model_alloc(4 * nr_words);
-	s->bytes = 4ULL * nr_ids + 4 * nr_words + 8 * nr_words * nr_bitmaps;
+	s->bytes = slots_bytes(nr_ids, max_live, nr_bitmaps, page_at);
 	ok = s->of && s->rank;
 	if (page_at) {
 		s->page_at = model_alloc(4 * nr);
-		s->bytes += 4 * nr;
 		ok = ok && s->page_at;
 	}
 	for (int i = 0; i < nr_bitmaps; i++) {

@@ -55,6 +55,8 @@ struct slots {
 int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
 	       struct err *err);
 void slots_release(struct slots *s);
+/* What slots_init() would allocate. */
+uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at);
 
 /*
  * Renumbers the slots from @first on whose bit is set in bitmap 0, in order, from 1; pages with

@@ -257,6 +257,7 @@ static void slow_read(struct slow *s, const uint32_t *page, const uint32_t *run,
 /* ---- streams ------------------------------------------------------------------------------------ */
 
 struct stream {
+	bool one_file;		/* else ids below 40 are file 7 from index 100, the rest file 3 */
 	uint32_t nr_ids;
 	size_t nr;
 	uint32_t page[MAX_RECORDS], run[MAX_RECORDS];
@@ -267,6 +268,7 @@ struct stream {
 /* Hot spots, loops, scans and repeats in random proportion; a record every microsecond. */
 static void random_reads(struct stream *s, uint64_t *seed)
 {
+	s->one_file = true;
 	uint32_t hot, at = 0;
 	unsigned int hot_pct = (unsigned int)(rand_next(seed) % 100);
 
@@ -303,8 +305,14 @@ static struct kernel_model *replay(const struct kernel_ops *ops, const struct st
 				   uint32_t limit, const char *const *params, uint8_t *hit)
 {
 	char options[1024] __attribute__((aligned(16)));
+	struct replay_extent extents[2] = {
+		{ .pages = 40, .file_id = 7, .first_index = 100, .file_pages = UINT64_MAX },
+		{ .first_id = 40, .pages = s->nr_ids - 40, .file_id = 3,
+		  .file_pages = s->nr_ids - 40 },
+	};
 	struct kernel_config config = {
 		.capacity_pages = limit, .nr_ids = s->nr_ids, .params = options,
+		.extents = extents, .nr_extents = s->one_file ? 0 : 2,
 	};
 	const struct demand_block block = {
 		.nr = s->nr, .page = s->page, .run = s->run, .op = s->op, .ts_ns = s->ts_ns,
@@ -372,19 +380,30 @@ static void random_mix(struct stream *s, uint64_t *seed)
 		DEMAND_FSYNC };
 
 	random_reads(s, seed);
+	s->one_file = rand_next(seed) % 2;
 	for (size_t i = 0; i < s->nr; i++)
 		if (rand_next(seed) % 3 == 0)
 			s->op[i] = ops[rand_next(seed) % ARRAY_SIZE(ops)];
 }
 
-/* Feeds record by record: residency by the model's own hits against the counters. */
+/* Parameters to test with; each model has them all. */
+static const char *const variants[][9] = {
+	{ NULL },
+	{ "readahead", "model", NULL },
+	{ "readahead", "model", "max_order", "9", NULL },
+	{ "readahead", "model", "max_order", "9", "stale_stats", "0", "read_ahead", "1M", NULL },
+	{ "readahead", "random", "max_order", "4", NULL },
+	{ "readahead", "off", NULL },
+};
+
 static void no_page_is_lost_or_doubled(void **state)
 {
 	struct stream *s = malloc(sizeof(*s));
 	uint64_t seed = 7;
 
 	for (int model = 0; kernel_models[model]; model++)
-		for (int i = 0; i < 200; i++) {
+		for (int i = 0; i < 300; i++) {
+			const char *const *variant = variants[i % ARRAY_SIZE(variants)];
 			const struct kernel_ops *ops = kernel_models[model];
 			uint32_t limit = 100 + (uint32_t)(rand_next(&seed) % 200);
 			struct replay_counters c;
@@ -395,7 +414,7 @@ static void no_page_is_lost_or_doubled(void **state)
 			for (size_t r = 0; r < s->nr; r++)
 				if (demand_op_is_access(s->op[r]))
 					accesses += s->run[r];
-			m = replay(ops, s, limit, NULL, NULL);
+			m = replay(ops, s, limit, variant, NULL);
 			ops->counters(m, &c);
 			assert_int_equal(c.accesses, accesses);
 			assert_int_equal(c.accesses, c.hits + c.misses);
@@ -427,7 +446,7 @@ static void fills_are_evicted_or_resident(void **state)
 			for (size_t r = 0; r < s->nr; r++)
 				if (s->op[r] == DEMAND_TRUNCATE)
 					s->op[r] = DEMAND_READ;
-			m = replay(ops, s, 150, NULL, NULL);
+			m = replay(ops, s, 150, variants[i % ARRAY_SIZE(variants)], NULL);
 			ops->counters(m, &c);
 			assert_int_equal(c.fills, c.evictions + c.resident_pages);
 			ops->destroy(m);
@@ -508,6 +527,124 @@ static void reading_the_same_page_in_a_row_marks_it_once(void **state)
 	free(s);
 }
 
+/* ---- readahead ---------------------------------------------------------------------------------- */
+
+static void add_read(struct stream *s, uint32_t page, uint32_t run)
+{
+	s->page[s->nr] = page;
+	s->run[s->nr] = run;
+	s->op[s->nr] = DEMAND_READ;
+	s->ts_ns[s->nr] = 1 + s->nr;
+	s->nr++;
+}
+
+/* Fills after each of @expect's reads, one page at a time from page 0. */
+static void expect_fills(struct stream *s, const char *const *params, const uint64_t *expect,
+			 size_t nr)
+{
+	const struct kernel_ops *ops = find("linux-6.18");
+
+	for (size_t i = 0; i < nr; i++) {
+		struct replay_counters c;
+		struct kernel_model *m;
+
+		s->nr = i + 1;
+		m = replay(ops, s, 10000, params, NULL);
+		ops->counters(m, &c);
+		assert_int_equal(c.fills, expect[i]);
+		ops->destroy(m);
+	}
+}
+
+/*
+ * read_ahead_kb 128: the first window is 4 pages with the marker on page 1; page 1 starts the next,
+ * of 8, all of it asynchronous: its marker is page 4; then 16 from page 4, 32 from page 12.
+ */
+static void windows_double_at_each_marker(void **state)
+{
+	static const char *const params[] = { "readahead", "model", "read_ahead", "128K", NULL };
+	static const uint64_t fills[] = { 4, 12, 12, 12, 28, 28, 28, 28, 28, 28, 28, 28, 60 };
+	struct stream *s = calloc(1, sizeof(*s));
+
+	s->one_file = true;
+	s->nr_ids = 5000;
+	for (uint32_t page = 0; page < ARRAY_SIZE(fills); page++)
+		add_read(s, page, 1);
+	expect_fills(s, params, fills, ARRAY_SIZE(fills));
+	free(s);
+}
+
+/* One page in front is not more than was asked for; two are, and make a window of three. */
+static void a_miss_behind_cached_pages_is_taken_for_a_stream(void **state)
+{
+	static const char *const params[] = { "readahead", "model", "read_ahead", "128K", NULL };
+	static const uint64_t fills[] = { 1, 2, 3, 4, 5, 8 };
+	struct stream *s = calloc(1, sizeof(*s));
+
+	s->one_file = true;
+	s->nr_ids = 5000;
+	add_read(s, 1000, 1);
+	add_read(s, 2000, 1);
+	add_read(s, 2500, 1);
+	add_read(s, 1001, 1);	/* does not continue the read before it */
+	add_read(s, 3000, 1);
+	add_read(s, 1002, 1);
+	expect_fills(s, params, fills, ARRAY_SIZE(fills));
+	free(s);
+}
+
+static void random_reads_of_one_page_read_one_page(void **state)
+{
+	static const char *const params[] = { "readahead", "random", NULL };
+	static const uint64_t fills[] = { 1, 2, 3, 4 };
+	struct stream *s = calloc(1, sizeof(*s));
+
+	s->one_file = true;
+	s->nr_ids = 5000;
+	for (uint32_t page = 0; page < ARRAY_SIZE(fills); page++)
+		add_read(s, page, 1);
+	expect_fills(s, params, fills, ARRAY_SIZE(fills));
+	free(s);
+}
+
+static void a_window_ends_with_the_file(void **state)
+{
+	static const char *const params[] = { "readahead", "model", "read_ahead", "1M",
+					      "max_order", "9", NULL };
+	static const uint64_t fills[] = { 40 };
+	struct stream *s = calloc(1, sizeof(*s));
+
+	s->nr_ids = 80;		/* file 3 has the 40 pages from id 40 */
+	add_read(s, 40, 30);
+	expect_fills(s, params, fills, 1);
+	free(s);
+}
+
+/* A stream of whole windows in a memcg half as large: shadows are dropped before the first flush. */
+static void shadows_are_dropped_while_statistics_read_zero(void **state)
+{
+	static const char *const stale[] = { "readahead", "off", "stats_phase", "100s", NULL };
+	static const char *const exact[] = { "readahead", "off", "stale_stats", "0", NULL };
+	const struct kernel_ops *ops = find("linux-6.18");
+	struct stream *s = calloc(1, sizeof(*s));
+	struct replay_counters c;
+	struct kernel_model *m;
+
+	s->one_file = true;
+	s->nr_ids = 64 * 1024;
+	for (uint32_t i = 0; i < 2048; i++)
+		add_read(s, i % 1024 * 64, 64);
+	m = replay(ops, s, 16384, exact, NULL);
+	ops->counters(m, &c);
+	assert_int_equal(c.refaults, 65536);
+	ops->destroy(m);
+	m = replay(ops, s, 16384, stale, NULL);
+	ops->counters(m, &c);
+	assert_int_equal(c.refaults, 0);
+	ops->destroy(m);
+	free(s);
+}
+
 static void a_page_id_out_of_range_is_refused(void **state)
 {
 	static const uint32_t page[] = { 99 }, run[] = { 2 };
@@ -540,6 +677,11 @@ int main(void)
 		cmocka_unit_test(a_stream_that_fits_misses_once_per_page),
 		cmocka_unit_test(rewriting_a_page_never_activates_it),
 		cmocka_unit_test(reading_the_same_page_in_a_row_marks_it_once),
+		cmocka_unit_test(windows_double_at_each_marker),
+		cmocka_unit_test(a_miss_behind_cached_pages_is_taken_for_a_stream),
+		cmocka_unit_test(random_reads_of_one_page_read_one_page),
+		cmocka_unit_test(a_window_ends_with_the_file),
+		cmocka_unit_test(shadows_are_dropped_while_statistics_read_zero),
 		cmocka_unit_test(a_page_id_out_of_range_is_refused),
 	};
 

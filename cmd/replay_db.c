@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* replay_db.c - between the database and the replay engine, which knows none. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/replay.h"
+
+/* ---- the demand stream as a source -------------------------------------------------------------- */
+
+struct db_cursor {
+	struct store *store;
+	struct demand_reader *reader;
+};
+
+static void db_close(void *cursor)
+{
+	struct db_cursor *c = cursor;
+
+	demand_reader_close(c->reader);
+	store_close(c->store, NULL);
+	free(c);
+}
+
+static int db_open(void *ctx, unsigned int columns, void **cursor, struct err *err)
+{
+	const struct db_source *db = ctx;
+	struct db_cursor *c = calloc(1, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return err_set(err, -ENOMEM, "no memory to read '%s'", db->path);
+	ret = store_open(&c->store, db->path, STORE_READONLY, err);
+	if (ret) {
+		free(c);
+		return ret;
+	}
+	ret = demand_reader_open(c->store, db->stream_id, columns, &c->reader, err);
+	if (ret) {
+		c->reader = NULL;
+		db_close(c);
+		return ret;
+	}
+	*cursor = c;
+	return 0;
+}
+
+static int db_next(void *cursor, struct demand_block *block, struct err *err)
+{
+	struct db_cursor *c = cursor;
+
+	return demand_reader_next(c->reader, block, err);
+}
+
+void db_source_init(struct db_source *db, const char *path, const struct demand_info *info,
+		    struct demand_source *source)
+{
+	*db = (struct db_source){ .path = path, .stream_id = info->stream_id };
+	*source = (struct demand_source){
+		.ctx = db,
+		.open = db_open,
+		.next = db_next,
+		.close = db_close,
+		.nr_accesses = info->nr_accesses,
+		.nr_distinct_pages = info->nr_distinct_pages,
+		.nr_ids = info->nr_ids,
+		.ops_mask = info->ops_mask,
+		.first_ts_ns = info->first_ts_ns,
+		.last_ts_ns = info->last_ts_ns,
+	};
+}
+
+/* ---- surroundings ------------------------------------------------------------------------------ */
+
+static int extents_read(struct store *store, const struct demand_info *info,
+			struct replay_surroundings *around, struct err *err)
+{
+	struct demand_extent *extents = NULL;
+	size_t nr = 0;
+	int ret = demand_extents(store, info->stream_id, &extents, &nr, err);
+
+	if (ret < 0)
+		return ret;
+	around->extents = calloc(nr + 1, sizeof(*around->extents));
+	if (!around->extents)
+		ret = err_set(err, -ENOMEM, "no memory for %zu extents", nr);
+	for (size_t i = 0; !ret && i < nr; i++)
+		around->extents[i] = (struct replay_extent){
+			.first_id = extents[i].first_id,
+			.pages = extents[i].pages,
+			.file_id = extents[i].file_id,
+			.first_index = extents[i].first_index,
+			.file_pages = extents[i].file_pages,
+		};
+	around->nr_extents = ret ? 0 : nr;
+	free(extents);
+	return ret;
+}
+
+/* One fact of the context as a number; leaves *value alone if it was not recorded. */
+static int fact_u64(struct query *query, const char *key, uint64_t *value)
+{
+	const char *name = query_text(query, 0);
+
+	if (!name || strcmp(name, key) || query_is_null(query, 1))
+		return 0;
+	*value = (uint64_t)query_int(query, 1);
+	return 1;
+}
+
+static void fact_take(struct query *query, struct replay_context *context)
+{
+	uint64_t v;
+
+	if (fact_u64(query, "nr_cpus", &v))
+		context->nr_cpus = (uint32_t)v;
+	else if (fact_u64(query, "nr_nodes", &v))
+		context->nr_nodes = (uint32_t)v;
+	else if (fact_u64(query, "read_ahead_kb", &v))
+		context->read_ahead_pages = (uint32_t)(v * 1024 / PAGE_BYTES);
+	else if (fact_u64(query, "swappiness", &v))
+		context->swappiness = (uint32_t)v;
+	else if (fact_u64(query, "swap_bytes", &v))
+		context->has_swap = v > 0;
+	else if (fact_u64(query, "memcg_v2", &v))
+		context->memcg_v2 = v > 0;
+	else if (fact_u64(query, "total_bytes", &v))
+		context->total_pages = v / PAGE_BYTES;
+	else if (fact_u64(query, "limit_bytes", &v))
+		context->limit_pages = v / PAGE_BYTES;
+	else if (fact_u64(query, "other_charge_bytes", &v))
+		context->other_charge_pages = v / PAGE_BYTES;
+	else if (query_text(query, 0) && !strcmp(query_text(query, 0), "kernel_release") &&
+		 query_text(query, 1))
+		snprintf(context->kernel_release, sizeof(context->kernel_release), "%s",
+			 query_text(query, 1));
+}
+
+/* schema/replay_context.sql: rows of (fact, value), the facts by the names above. */
+extern const char sql_schema_replay_context[];
+
+static int context_read(struct store *store, const struct demand_info *info,
+			struct replay_context *context, struct err *err)
+{
+	struct query *query;
+	int ret;
+
+	*context = (struct replay_context){
+		.nr_cpus = 1, .nr_nodes = 1, .total_pages = UINT64_MAX,
+		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
+		.read_ahead_pages = 32, .swappiness = 60,
+	};
+	ret = query_open(store, &query, sql_schema_replay_context, err);
+	if (ret)
+		return ret;
+	query_bind_name(query, ":capture_id", VALUE_OF_INT(info->capture_id));
+	while ((ret = query_step(query, err)) == 1)
+		fact_take(query, context);
+	query_close(query);
+	return ret;
+}
+
+int replay_surroundings_read(struct store *store, const struct demand_info *info,
+			     struct replay_surroundings *around, struct err *err)
+{
+	int ret;
+
+	memset(around, 0, sizeof(*around));
+	ret = context_read(store, info, &around->context, err);
+	return ret ? ret : extents_read(store, info, around, err);
+}
+
+void replay_surroundings_release(struct replay_surroundings *around)
+{
+	free(around->extents);
+	around->extents = NULL;
+}
+
+/* ---- results ----------------------------------------------------------------------------------- */
+
+double replay_cpu_ns(const struct grid_result *result, const struct cost_profile *profile)
+{
+	double ns = 0;
+
+	for (int i = 0; i < result->nr_costs; i++)
+		if (result->costs[i].count)
+			ns += (double)result->costs[i].count *
+			      cost_ns(profile, result->costs[i].operation);
+	return ns;
+}
+
+static struct value real_or_null(double value)
+{
+	return isnan(value) ? VALUE_NONE : VALUE_OF_REAL(value);
+}
+
+static int costs_store(struct store *store, int64_t id, const struct grid_result *result,
+		       const struct cost_profile *profile, struct err *err)
+{
+	int ret = 0;
+
+	for (int i = 0; i < result->nr_costs && !ret; i++) {
+		const struct replay_cost *cost = &result->costs[i];
+		double ns = cost_ns(profile, cost->operation) * (double)cost->count;
+
+		ret = store_result_cost(store, id, cost->component, cost->operation, cost->count,
+					real_or_null(ns), err);
+	}
+	return ret;
+}
+
+static int intervals_store(struct store *store, int64_t id, const struct grid_result *result,
+			   struct err *err)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < result->nr_intervals && !ret; i++) {
+		const struct grid_interval *from = &result->intervals[i];
+		const bool timed = from->to_ts_ns != 0;
+		const struct result_interval interval = {
+			.idx = i,
+			.first_ts_ns = timed ? VALUE_OF_INT((int64_t)from->from_ts_ns) : VALUE_NONE,
+			.last_ts_ns = timed ? VALUE_OF_INT((int64_t)from->to_ts_ns) : VALUE_NONE,
+			.accesses = VALUE_OF_COUNTER(from->accesses),
+			.hits = VALUE_OF_COUNTER(from->hits),
+			.fills = VALUE_OF_COUNTER(from->fills),
+			.evictions = VALUE_OF_COUNTER(from->evictions),
+		};
+
+		ret = store_result_interval(store, id, &interval, err);
+	}
+	return ret;
+}
+
+int replay_result_store(struct store *store, const struct result_key *key,
+			const struct grid_result *result, const struct cost_profile *profile,
+			struct err *err)
+{
+	const struct replay_counters *c = &result->counters;
+#define COUNTER(column) { #column, VALUE_OF_COUNTER(c->column) }
+	const struct result_counter counters[] = {
+		COUNTER(accesses), COUNTER(hits), COUNTER(misses), COUNTER(fills),
+		COUNTER(fills_compulsory), COUNTER(fills_whole_write), COUNTER(fills_undemanded),
+		COUNTER(evictions), COUNTER(scanned), COUNTER(reclaimed), COUNTER(activated),
+		COUNTER(deactivated), COUNTER(rotated), COUNTER(refaults), COUNTER(written),
+		COUNTER(swapped_out), COUNTER(swapped_in), COUNTER(resident_pages),
+		COUNTER(metadata_bytes),
+		{ "cpu_ns", real_or_null(replay_cpu_ns(result, profile)) },
+	};
+#undef COUNTER
+	int64_t id;
+	int ret;
+
+	ret = store_result(store, key, "complete", counters, ARRAY_SIZE(counters), &id, err);
+	if (!ret)
+		ret = costs_store(store, id, result, profile, err);
+	return ret ? ret : intervals_store(store, id, result, err);
+}

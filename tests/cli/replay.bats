@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# replay.bats - `pagereel replay` on a synthetic stream: grids, what is stored, what is refused.
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.."
+	db=$BATS_TEST_TMPDIR/run.db
+	./pagereel synth -o "$db" 'zipf:file=16M,theta=0.9,accesses=50K,seed=1' >/dev/null 2>&1
+	ask() { ./pagereel sql "${2:-$db}" --format csv "$1" | tail -n +2; }
+	tables() { for t in result result_cost result_interval replay_run; do
+		ask "SELECT * FROM $t ORDER BY 1, 2, 3" "$1"; done; }
+}
+
+@test "a grid gives a row per model and size, smallest size first" {
+	run ./pagereel replay "$db" -m fifo,lru -M 1M,2M..6M/3 --format csv
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 9 ]
+	[[ ${lines[0]} = model,params,memory_pages,accesses,hits,misses,hit_ratio,fills,* ]]
+	[[ ${lines[1]} = fifo,\"\",256,50000,* ]]
+	[[ ${lines[8]} = lru,\"\",1536,50000,* ]]
+}
+
+@test "JSON has the keys that were promised" {
+	./pagereel replay "$db" -m lru,opt -M 10% --format json >"$BATS_TEST_TMPDIR/out.json"
+	run sqlite3 :memory: "SELECT group_concat(key) FROM json_each(
+		(SELECT value FROM json_each(CAST(readfile('$BATS_TEST_TMPDIR/out.json') AS TEXT)) LIMIT 1))"
+	for key in model memory_pages accesses hits misses hit_ratio fills evictions scanned reclaimed \
+		refaults cpu_ns; do
+		[[ ,$output, = *,$key,* ]]
+	done
+}
+
+@test "results are the same for any -j and for one pass or a run a size" {
+	for how in '-j 1' '-j 2' '-j 7' '-j 2 --by-size' '-j 2 --memory 3M'; do
+		cp "$db" "$BATS_TEST_TMPDIR/other.db"
+		./pagereel replay "$BATS_TEST_TMPDIR/other.db" -m all -M 10%..90%/4 $how >/dev/null
+		tables "$BATS_TEST_TMPDIR/other.db" | md5sum
+	done | uniq | wc -l | grep -x 1
+}
+
+@test "a second run only does what is missing" {
+	./pagereel replay "$db" -m lru -M 1M >/dev/null
+	./pagereel sql --write "$db" "UPDATE result SET hits = 7 WHERE model = 'lru'"
+	run ./pagereel replay "$db" -m lru,fifo -M 1M --format csv
+	[ "$status" = 0 ]
+	[[ ${lines[1]} = lru,\"\",256,50000,7,* ]]
+	[[ ${lines[2]} = fifo,\"\",256,50000,* ]]
+	run ./pagereel replay "$db" -m lru -M 1M --again --format csv
+	[[ ${lines[1]} != lru,\"\",256,50000,7,* ]]
+}
+
+@test "intervals and costs add up to the result" {
+	./pagereel replay "$db" -m clock,opt -M 25% >/dev/null
+	[ "$(ask "SELECT count(*) FROM result r WHERE accesses <> (SELECT sum(accesses) FROM result_interval
+		WHERE result_id = r.id) OR hits <> (SELECT sum(hits) FROM result_interval WHERE result_id = r.id)
+		OR abs(cpu_ns - (SELECT sum(ns) FROM result_cost WHERE result_id = r.id)) > 1")" = 0 ]
+	[ "$(ask 'SELECT count(*) FROM result_interval')" = 200 ]
+}
+
+@test "opt misses least" {
+	./pagereel replay "$db" -m all -M 5%,20%,60% >/dev/null
+	[ "$(ask "SELECT count(*) FROM result r JOIN result o USING(memory_pages)
+		WHERE o.model = 'opt' AND r.misses < o.misses AND r.model NOT LIKE 'linux%'")" = 0 ]
+}
+
+@test "typos, bad sizes and bad parameters are usage errors that name the remedy" {
+	run ./pagereel replay "$db" -m clokc
+	[ "$status" = 2 ]
+	[[ $output = *"did you mean 'clock'?"* ]]
+	run ./pagereel replay "$db" -m clock:fil_used=1
+	[ "$status" = 2 ]
+	[[ $output = *"did you mean 'fill_used'?"* ]]
+	run ./pagereel replay "$db" -m lru -M 1K
+	[ "$status" = 2 ]
+	run ./pagereel replay "$db" -m lru -M 1M..2M
+	[ "$status" = 2 ]
+	[[ $output = *LOW..HIGH/N* ]]
+	run ./pagereel replay
+	[ "$status" = 2 ]
+	run ./pagereel replay "$BATS_TEST_TMPDIR/nothing.db"
+	[ "$status" != 0 ]
+}
+
+@test "a memory limit too small for any model is an error that says how much is needed" {
+	run ./pagereel replay "$db" -m lru -M 1M --memory 64K
+	[ "$status" = 4 ]
+	[[ $output = *--memory* ]]
+}
+
+@test "Ctrl-C keeps finished replays, exit 130, and the next run does the rest" {
+	./pagereel synth -o "$BATS_TEST_TMPDIR/big.db" 'uniform:file=512M,accesses=3M,seed=1' >/dev/null 2>&1
+	./pagereel replay "$BATS_TEST_TMPDIR/big.db" -m fifo -M 10% >/dev/null
+	setsid timeout -s INT --foreground 0.4 ./pagereel replay "$BATS_TEST_TMPDIR/big.db" -j 1 --by-size \
+		-m lru,clock,fifo,opt -M 2%..90%/40 >/dev/null 2>"$BATS_TEST_TMPDIR/err" && skip "too fast"
+	grep -q 'done and kept' "$BATS_TEST_TMPDIR/err"
+	done=$(ask 'SELECT count(*) FROM result' "$BATS_TEST_TMPDIR/big.db")
+	[ "$done" -ge 1 ]
+	[ "$done" -lt 160 ]
+	./pagereel replay "$BATS_TEST_TMPDIR/big.db" -m lru -M 2%..90%/40 >/dev/null
+	[ "$(ask "SELECT count(*) FROM result WHERE model = 'lru'" "$BATS_TEST_TMPDIR/big.db")" = 40 ]
+}
+
+@test "models shows parameters and sources, as text and as JSON" {
+	run ./pagereel models clock
+	[ "$status" = 0 ]
+	[[ $output = *fill_used* ]]
+	[[ $output = *Corbato* ]]
+	./pagereel models --format json >"$BATS_TEST_TMPDIR/models.json"
+	[ "$(sqlite3 :memory: "SELECT count(*) > 3 FROM json_each(
+		CAST(readfile('$BATS_TEST_TMPDIR/models.json') AS TEXT))")" = 1 ]
+	run ./pagereel models clok
+	[ "$status" = 2 ]
+}
