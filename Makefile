@@ -81,7 +81,14 @@ $(BUILD)/tests/helpers/%: tests/helpers/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< -lm -pthread
 
 unit: $(UNIT)
-helpers: $(HELPERS)
+# Tools of the live tests read databases with the library.
+LIVE_TOOLS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/live/*.c))
+
+$(BUILD)/tests/live/%: tests/live/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+helpers: $(HELPERS) $(LIVE_TOOLS)
 
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 unit-asan:
