@@ -37,6 +37,8 @@ CREATE TABLE gap(
 	to_ns INTEGER NOT NULL,
 	events_lost INTEGER
 );
+-- views.sql asks for the first gap that ends after a time
+CREATE INDEX gap_by_end ON gap(capture_id, stream, cpu, to_ns, from_ns);
 
 CREATE TABLE file(
 	id INTEGER PRIMARY KEY,
