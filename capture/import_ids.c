@@ -80,6 +80,10 @@ bool import_id_known(const char *line, size_t bytes)
 {
 	while (bytes && isspace((unsigned char)line[bytes - 1]))
 		bytes--;
+	while (bytes && isspace((unsigned char)*line)) {
+		line++;
+		bytes--;
+	}
 	if (!bytes || bytes > 256)
 		return false;
 	for (size_t i = 0; i < bytes; i++)

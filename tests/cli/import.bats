@@ -75,14 +75,16 @@ recording() {
 	t="SELECT ts_ns, cpu, pid, op, dev, ino, page_index, pages, pfn, flags FROM page_event LEFT JOIN file ON file.id = file_id"
 	[ "$(ask "SELECT count(*) FROM page_event" "$a")" = 585 ]
 	diff <(ask "$t" "$a") <(ask "$t" "$b")
-	for t in mm_vmscan_lru_isolate mm_vmscan_lru_shrink_inactive mm_vmscan_kswapd_wake mm_vmscan_direct_reclaim_end; do
+	for t in mm_vmscan_lru_isolate mm_vmscan_lru_shrink_inactive mm_vmscan_direct_reclaim_end; do
 		[ "$(ask "SELECT count(*) FROM $t" "$a")" -gt 0 ]
 		diff <(ask "SELECT * FROM $t" "$a") <(ask "SELECT * FROM $t" "$b")
 	done
-	# shrink is printed as a symbol, gfp_flags as words: the rest is the same
+	# zid is not printed; shrink is printed as a symbol, gfp_flags as words: the rest is the same
 	t="SELECT ts_ns, cpu, pid, shr, nid, nr_objects_to_shrink, cache_items, delta, total_scan, priority FROM mm_shrink_slab_start"
 	diff <(ask "$t" "$a") <(ask "$t" "$b")
 	t="SELECT ts_ns, cpu, pid, shr, nid, unused_scan, new_scan, retval, total_scan FROM mm_shrink_slab_end"
+	diff <(ask "$t" "$a") <(ask "$t" "$b")
+	t='SELECT ts_ns, cpu, pid, nid, "order" FROM mm_vmscan_kswapd_wake'
 	diff <(ask "$t" "$a") <(ask "$t" "$b")
 	diff <(ask "SELECT pid, comm FROM task" "$a") <(ask "SELECT pid, comm FROM task" "$b")
 }
@@ -184,7 +186,7 @@ recording() {
 @test "several files become captures of one database, file ids do not meet" {
 	import $data/ftrace-plain.txt $data/ftrace-tgid.txt
 	./pagereel import -q -o "$db" --append $data/ftrace-old.txt
-	[ "$(ask "SELECT group_concat(id) FROM capture")" = '"1,2,3"' ]
+	[ "$(ask "SELECT count(*), max(id) FROM capture")" = "3,3" ]
 	[ "$(ask "SELECT count(DISTINCT id), count(DISTINCT capture_id) FROM file")" = "4,3" ]
 	[ "$(ask "SELECT count(*) FROM page_event e JOIN file f ON f.id = e.file_id WHERE f.capture_id != e.capture_id")" = 0 ]
 }
