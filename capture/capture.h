@@ -201,6 +201,22 @@ struct live_result {
  */
 int live_capture(const struct live_opts *opts, struct live_result *result, struct err *err);
 
+/* ---- the host --------------------------------------------------------------------------------------------- */
+
+enum check_level { CHECK_OK, CHECK_WARN, CHECK_FAIL };
+
+struct host_check {
+	const char *name;
+	enum check_level level;	/* FAIL: a capture would fail */
+	char detail[160];
+	const char *remedy;	/* NULL: none is needed */
+};
+
+enum { MAX_HOST_CHECKS = 40 };
+
+/* Fills @checks with a line per requirement; the number of lines. @dir: where output would go. */
+int host_check(struct host_check *checks, const char *dir);
+
 /* Removes what dead captures left: instances and cgroups of ours. The number, or -errno. */
 int live_clean(struct err *err);
 

@@ -143,6 +143,13 @@ static uint64_t rings_allowed(void)
 	return memory_bytes / 16 < max_rings_bytes ? memory_bytes / 16 : max_rings_bytes;
 }
 
+uint64_t live_rings_bytes(uint64_t nr_cpus)
+{
+	uint64_t want = nr_cpus * (DEMAND_RING_BYTES + RECLAIM_RING_BYTES);
+
+	return want < rings_allowed() ? want : rings_allowed();
+}
+
 static int make_instances(struct live *l, struct err *err)
 {
 	static const uint64_t defaults[] = {

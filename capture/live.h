@@ -31,6 +31,9 @@ enum {
 
 /* ---- the events of this capture -------------------------------------------------------------------- */
 
+/* What an event says of tasks, besides being recorded. */
+enum task_news { NEWS_NONE, NEWS_ATTACH, NEWS_FORK, NEWS_EXEC, NEWS_EXIT };
+
 struct live_event {
 	char system[64], name[96];
 	enum event_stream stream;
@@ -41,7 +44,7 @@ struct live_event {
 	char *format;		/* text of its format file */
 	int id;
 	int mark;		/* event_reclaim_mark() */
-	bool is_attach;		/* cgroup_attach_task */
+	enum task_news news;
 	struct event_table *table;	/* the writer's */
 	uint64_t nr_events;	/* the drain's */
 };
@@ -219,5 +222,7 @@ int file_event_identity(int pid, int fd, uint32_t *dev, uint64_t *ino);
 bool bdi_name_dev(const char *name, uint32_t *dev);
 
 uint64_t mono_ns(void);
+/* Of all rings together, as a capture would make them by default. */
+uint64_t live_rings_bytes(uint64_t nr_cpus);
 
 #endif

@@ -261,26 +261,87 @@ static void page_event(struct drain *d, struct ring *r, const struct live_event 
 		flush_packer(d, r);
 }
 
-/* cgroup_attach_task(dst_root, dst_level, dst_id, pid, dst_path, comm), in any order. */
-static void attach_event(struct drain *d, const struct live_event *event, const void *data,
-			 uint32_t bytes)
+/* ---- news of tasks: rare, so fields are looked up by name ------------------------------------------------- */
+
+struct news {
+	struct drain *d;
+	struct tep_event *event;
+	struct tep_record record;
+};
+
+static bool news_number(const struct news *n, const char *field, uint32_t *value)
 {
-	struct tep_event *tep = tep_find_event(d->events->tep, event->id);
-	struct tep_record record = { .data = (void *)data, .size = (int)bytes };
-	unsigned long long root, pid;
-	int path_bytes;
-	char *path;
+	unsigned long long v;
 
-	if (tep_get_field_val(NULL, tep, "dst_root", &record, &root, 0) ||
-	    tep_get_field_val(NULL, tep, "pid", &record, &pid, 0) ||
-	    (int)root != d->attach_hierarchy)
+	if (tep_get_field_val(NULL, n->event, field, (struct tep_record *)&n->record, &v, 0))
+		return false;
+	*value = (uint32_t)v;
+	return true;
+}
+
+static bool news_text(const struct news *n, const char *field, char *text, size_t text_bytes)
+{
+	int len;
+	char *at = tep_get_field_raw(NULL, n->event, field, (struct tep_record *)&n->record, &len,
+				     0);
+
+	if (at)
+		snprintf(text, text_bytes, "%.*s", len, at);
+	return at;
+}
+
+/* cgroup_attach_task: only in the hierarchy of the memory controller. */
+static void news_attach(const struct news *n)
+{
+	struct attach a = { .pid = 0 };
+	uint32_t root;
+
+	if (news_number(n, "dst_root", &root) && news_number(n, "pid", &a.pid) &&
+	    (int)root == n->d->attach_hierarchy &&
+	    news_text(n, "dst_path", a.path, sizeof(a.path)))
+		MAIL_ADD(n->d->mailbox, attach, nr_attached, room_attached, a);
+}
+
+/* A task's name by what the event says, which is good even if the task is gone by now. */
+static void news_name(const struct news *n, uint32_t pid, const char *field, uint64_t ts_ns)
+{
+	struct item *item = item_new(ITEM_TASK, 0);
+	char name[512];
+	const char *base;
+
+	if (!item || !news_text(n, field, name, sizeof(name))) {
+		free(item);
 		return;
-	path = tep_get_field_raw(NULL, tep, "dst_path", &record, &path_bytes, 0);
-	if (path) {
-		struct attach a = { .pid = (uint32_t)pid };
+	}
+	base = strrchr(name, '/');
+	item->task = (struct found_task){ .pid = pid, .ts_ns = ts_ns };
+	snprintf(item->task.comm, sizeof(item->task.comm), "%.15s", base ? base + 1 : name);
+	queue_put(n->d->queue, item);
+}
 
-		snprintf(a.path, sizeof(a.path), "%.*s", path_bytes, path);
-		MAIL_ADD(d->mailbox, attach, nr_attached, room_attached, a);
+static void task_news(struct drain *d, const struct live_event *event, uint64_t ts_ns,
+		      uint32_t pid, const void *data, uint32_t bytes)
+{
+	struct news n = { .d = d, .event = tep_find_event(d->events->tep, event->id),
+			  .record = { .data = (void *)data, .size = (int)bytes } };
+	uint32_t child;
+
+	switch (event->news) {
+	case NEWS_ATTACH:
+		news_attach(&n);
+		break;
+	case NEWS_FORK:
+		if (news_number(&n, "child_pid", &child))
+			news_name(&n, child, "child_comm", ts_ns);
+		break;
+	case NEWS_EXEC:
+		news_name(&n, pid, "filename", ts_ns);
+		break;
+	case NEWS_EXIT:
+		news_name(&n, pid, "comm", ts_ns);
+		break;
+	case NEWS_NONE:
+		break;
 	}
 }
 
@@ -302,8 +363,8 @@ static void on_event(struct drain *d, struct ring *r, uint64_t ts_ns, const void
 		page_event(d, r, event, ts_ns, data, bytes);
 		return;
 	}
-	if (event->is_attach)
-		attach_event(d, event, data, bytes);
+	if (event->news)
+		task_news(d, event, ts_ns, pid, data, bytes);
 	add_record(d, r, ts_ns, id, data, bytes);
 }
 

@@ -28,6 +28,21 @@ static bool is_chosen(const struct live_events *events, const char *system, cons
 	return false;
 }
 
+static enum task_news task_news_of(const char *name)
+{
+	static const struct { const char *name; enum task_news news; } all[] = {
+		{ "cgroup_attach_task", NEWS_ATTACH },
+		{ "sched_process_fork", NEWS_FORK },
+		{ "sched_process_exec", NEWS_EXEC },
+		{ "sched_process_exit", NEWS_EXIT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(all[i].name, name))
+			return all[i].news;
+	return NEWS_NONE;
+}
+
 /* 1: added (or there already); 0: the kernel does not have it; -errno. */
 static int add_event(struct live_events *events, const struct trace_dir *dir, const char *system,
 		     const char *name, struct live_event like, struct err *err)
@@ -65,7 +80,7 @@ static int add_event(struct live_events *events, const struct trace_dir *dir, co
 		return -ENOMEM;
 	event->id = tep->id;
 	event->mark = event_reclaim_mark(system, name);
-	event->is_attach = !strcmp(name, "cgroup_attach_task");
+	event->news = task_news_of(name);
 	if (tep->id >= 0 && tep->id < MAX_EVENT_ID)
 		events->by_id[tep->id] = event;
 	return 1;

@@ -22,6 +22,7 @@ static int list_events(const struct command *self, enum out_format format)
 		{ .name = "group" }, { .name = "event" }, { .name = "stream" },
 		{ .name = "default" }, { .name = "kernel" }, { .name = "cost" }, { .name = "help" },
 	};
+	bool is_table = format == OUT_AUTO || format == OUT_TABLE;
 	struct event_presence presence;
 	struct err err = { "" };
 	struct out *out;
@@ -44,7 +45,8 @@ static int list_events(const struct command *self, enum out_format format)
 				VALUE_OF_TEXT(event_stream_name(e->stream)),
 				VALUE_OF_TEXT(group->by_default ? "yes" : "no"),
 				has < 0 ? VALUE_NONE : VALUE_OF_TEXT(has ? "yes" : "no"),
-				VALUE_OF_TEXT(group->cost), VALUE_OF_TEXT(group->help),
+				VALUE_OF_TEXT(is_table && i ? "" : group->cost),
+				VALUE_OF_TEXT(is_table && i ? "" : group->help),
 			});
 		}
 	}

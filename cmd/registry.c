@@ -4,6 +4,7 @@
 
 #define COMMANDS(X) \
 	X(capture) \
+	X(doctor) \
 	X(import) \
 	X(synth) \
 	X(analyze) \
