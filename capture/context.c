@@ -39,15 +39,15 @@ void facts_add(struct facts *facts, const char *subject, const char *key, struct
 		facts->fact = f;
 		facts->room = room;
 	}
-	if (value.type == VALUE_TEXT) {
-		value.text = strndup(value.text, value.text_bytes);
-		if (!value.text)
-			return;
-	}
-	f = &facts->fact[facts->nr++];
-	snprintf(f->subject, sizeof(f->subject), "%s", subject);
+	f = &facts->fact[facts->nr];
+	*f = (struct fact){ .subject = strdup(subject), .value = value };
 	snprintf(f->key, sizeof(f->key), "%s", key);
-	f->value = value;
+	if (value.type == VALUE_TEXT)
+		f->value.text = strndup(value.text, value.text_bytes);
+	if (f->subject && (value.type != VALUE_TEXT || f->value.text))
+		facts->nr++;
+	else
+		free(f->subject);
 }
 
 static void add_int(struct facts *facts, const char *subject, const char *key, uint64_t v)
@@ -249,7 +249,7 @@ static void memcg(struct facts *facts, const struct memcg_mount *mount, const ch
 		{ "usage_bytes", { "memory.usage_in_bytes", "memory.current" } },
 		{ "swappiness", { "memory.swappiness", NULL } },
 	};
-	char subject[80], path[CGROUP_PATH_BYTES + 320];
+	char subject[CGROUP_PATH_BYTES + 8], path[CGROUP_PATH_BYTES + 320];
 
 	snprintf(subject, sizeof(subject), "memcg:%s", cgroup);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {

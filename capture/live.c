@@ -198,6 +198,7 @@ static int choose_tasks(struct live *l, struct err *err)
 	return code;
 }
 
+/* The cgroups whose statistics the context has. */
 static void scope_cgroups(struct live *l)
 {
 	char path[CGROUP_PATH_BYTES];
@@ -213,6 +214,8 @@ static void scope_cgroups(struct live *l)
 			context_add_cgroup(&l->scope, path);
 	if (l->child && memcg_of_pid(&l->memcg_mount, l->child, path, sizeof(path)))
 		context_add_cgroup(&l->scope, path);
+	if (l->scope.nr_cgroups == 1)
+		tasks_set_home(l->tasks, l->scope.cgroup[0]);
 }
 
 static int make_memcg(struct live *l, struct err *err)

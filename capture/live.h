@@ -88,15 +88,19 @@ struct new_file {
 	uint64_t ino;
 };
 
+/* A task seen for the first time (NEWS_NONE), or news of one. */
 struct new_task {
-	uint32_t pid;
+	uint32_t pid, parent;	/* parent: of a fork; else 0 */
 	enum event_stream stream;
+	enum task_news news;
 	uint64_t ts_ns;
+	char comm[16];		/* of fork, exec and exit */
 };
 
-/* A task moved between cgroups, or was made by fork: live_tasks.c follows. */
+/* A task moved between cgroups. */
 struct attach {
 	uint32_t pid;
+	uint64_t ts_ns;
 	char path[512];
 };
 
@@ -198,6 +202,8 @@ int tasks_choose_cgroup(struct tasks *tasks, const char *path, struct err *err);
 bool tasks_any_chosen(const struct tasks *tasks);
 /* Tells the instance; children are followed by the kernel. */
 int tasks_apply(struct tasks *tasks, struct err *err);
+/* The cgroup of chosen tasks that are gone before they could be looked up. */
+void tasks_set_home(struct tasks *tasks, const char *cgroup);
 /* Names and cgroups of new tasks to the queue; moves into and out of the chosen cgroup. */
 void tasks_update(struct tasks *tasks, const struct new_task *fresh, size_t nr_fresh,
 		  const struct attach *attached, size_t nr_attached);

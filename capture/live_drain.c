@@ -172,7 +172,7 @@ static void note_task(struct drain *d, const struct ring *r, uint32_t pid, uint6
 		return;
 	*seen |= (uint8_t)(1 << bit % 8);
 	MAIL_ADD(d->mailbox, task, nr_tasks, room_tasks,
-		 (struct new_task){ pid, r->stream, ts_ns });
+		 (struct new_task){ .pid = pid, .stream = r->stream, .ts_ns = ts_ns });
 }
 
 static bool is_own(const struct drain *d, uint32_t dev, uint64_t ino)
@@ -291,9 +291,9 @@ static bool news_text(const struct news *n, const char *field, char *text, size_
 }
 
 /* cgroup_attach_task: only in the hierarchy of the memory controller. */
-static void news_attach(const struct news *n)
+static void news_attach(const struct news *n, uint64_t ts_ns)
 {
-	struct attach a = { .pid = 0 };
+	struct attach a = { .ts_ns = ts_ns };
 	uint32_t root;
 
 	if (news_number(n, "dst_root", &root) && news_number(n, "pid", &a.pid) &&
@@ -302,43 +302,41 @@ static void news_attach(const struct news *n)
 		MAIL_ADD(n->d->mailbox, attach, nr_attached, room_attached, a);
 }
 
-/* A task's name by what the event says, which is good even if the task is gone by now. */
-static void news_name(const struct news *n, uint32_t pid, const char *field, uint64_t ts_ns)
+/* A task's name as the event says it, which is good even if the task is gone by now. */
+static void news_name(const struct news *n, struct new_task task, const char *field)
 {
-	struct item *item = item_new(ITEM_TASK, 0);
 	char name[512];
 	const char *base;
 
-	if (!item || !news_text(n, field, name, sizeof(name))) {
-		free(item);
+	if (!news_text(n, field, name, sizeof(name)))
 		return;
-	}
 	base = strrchr(name, '/');
-	item->task = (struct found_task){ .pid = pid, .ts_ns = ts_ns };
-	snprintf(item->task.comm, sizeof(item->task.comm), "%.15s", base ? base + 1 : name);
-	queue_put(n->d->queue, item);
+	snprintf(task.comm, sizeof(task.comm), "%.15s", base ? base + 1 : name);
+	MAIL_ADD(n->d->mailbox, task, nr_tasks, room_tasks, task);
 }
 
-static void task_news(struct drain *d, const struct live_event *event, uint64_t ts_ns,
-		      uint32_t pid, const void *data, uint32_t bytes)
+static void task_news(struct drain *d, const struct ring *r, const struct live_event *event,
+		      uint64_t ts_ns, uint32_t pid, const void *data, uint32_t bytes)
 {
 	struct news n = { .d = d, .event = tep_find_event(d->events->tep, event->id),
 			  .record = { .data = (void *)data, .size = (int)bytes } };
-	uint32_t child;
+	struct new_task task = { .pid = pid, .stream = r->stream, .news = event->news,
+				 .ts_ns = ts_ns };
 
 	switch (event->news) {
 	case NEWS_ATTACH:
-		news_attach(&n);
+		news_attach(&n, ts_ns);
 		break;
 	case NEWS_FORK:
-		if (news_number(&n, "child_pid", &child))
-			news_name(&n, child, "child_comm", ts_ns);
+		task.parent = pid;
+		if (news_number(&n, "child_pid", &task.pid))
+			news_name(&n, task, "child_comm");
 		break;
 	case NEWS_EXEC:
-		news_name(&n, pid, "filename", ts_ns);
+		news_name(&n, task, "filename");
 		break;
 	case NEWS_EXIT:
-		news_name(&n, pid, "comm", ts_ns);
+		news_name(&n, task, "comm");
 		break;
 	case NEWS_NONE:
 		break;
@@ -364,7 +362,7 @@ static void on_event(struct drain *d, struct ring *r, uint64_t ts_ns, const void
 		return;
 	}
 	if (event->news)
-		task_news(d, event, ts_ns, pid, data, bytes);
+		task_news(d, r, event, ts_ns, pid, data, bytes);
 	add_record(d, r, ts_ns, id, data, bytes);
 }
 

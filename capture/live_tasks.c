@@ -19,12 +19,24 @@ struct pid_list {
 	size_t nr, room;
 };
 
+/* What is known of a task, by its pid in a hash table. */
+struct known_task {
+	uint32_t pid;		/* 0: an empty slot */
+	uint32_t tgid;
+	const char *cgroup;	/* one of tasks.cgroups; NULL: unknown */
+};
+
 struct tasks {
 	const struct trace_instance *demand;
 	const struct memcg_mount *mount;
 	struct queue *queue;
 	char cgroup[CGROUP_PATH_BYTES];	/* "" if none was chosen */
 	struct pid_list chosen, demanding;
+	const char *home;	/* one of cgroups, or NULL */
+	char **cgroups;		/* every path once */
+	size_t nr_cgroups;
+	struct known_task *known;
+	size_t nr_known, slots;	/* slots: a power of two or 0 */
 };
 
 static int list_add(struct pid_list *list, uint32_t pid)
@@ -59,6 +71,10 @@ void tasks_free(struct tasks *t)
 {
 	if (!t)
 		return;
+	for (size_t i = 0; i < t->nr_cgroups; i++)
+		free(t->cgroups[i]);
+	free(t->cgroups);
+	free(t->known);
 	free(t->chosen.pid);
 	free(t->demanding.pid);
 	free(t);
@@ -127,6 +143,8 @@ bool tasks_any_chosen(const struct tasks *t)
 	return t->chosen.nr || t->cgroup[0];
 }
 
+static void on_news(struct tasks *t, const struct new_task *n);
+
 static int tell_kernel(const struct tasks *t, const uint32_t *pid, size_t nr, struct err *err)
 {
 	char *text = malloc(nr * 12 + 1);
@@ -144,11 +162,13 @@ static int tell_kernel(const struct tasks *t, const uint32_t *pid, size_t nr, st
 
 int tasks_apply(struct tasks *t, struct err *err)
 {
-	uint32_t nobody = 0;	/* an empty list would mean everyone: the idle task stands in */
+	uint32_t nobody = PID_MAP_BITS - 1;	/* an empty list would mean everyone */
 	int code = trace_write(t->demand, "options/event-fork", "1", false, err);
 
 	if (code)
 		return code;
+	for (size_t i = 0; i < t->chosen.nr; i++)
+		on_news(t, &(struct new_task){ .pid = t->chosen.pid[i], .ts_ns = mono_ns() });
 	if (!t->chosen.nr)
 		return tell_kernel(t, &nobody, 1, err);
 	return tell_kernel(t, t->chosen.pid, t->chosen.nr, err);
@@ -170,26 +190,127 @@ static uint32_t read_tgid(uint32_t pid)
 	return tgid;
 }
 
-static void tell_task(struct tasks *t, uint32_t pid, uint64_t ts_ns, const char *cgroup)
+static const char *intern(struct tasks *t, const char *cgroup)
+{
+	char **grown;
+
+	for (size_t i = 0; i < t->nr_cgroups; i++)
+		if (!strcmp(t->cgroups[i], cgroup))
+			return t->cgroups[i];
+	grown = realloc(t->cgroups, (t->nr_cgroups + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	t->cgroups = grown;
+	grown[t->nr_cgroups] = strdup(cgroup);
+	return grown[t->nr_cgroups] ? grown[t->nr_cgroups++] : NULL;
+}
+
+void tasks_set_home(struct tasks *t, const char *cgroup)
+{
+	t->home = intern(t, cgroup);
+}
+
+static struct known_task *slot_of(const struct tasks *t, uint32_t pid)
+{
+	size_t at = pid * 2654435761u & (t->slots - 1);
+
+	while (t->known[at].pid && t->known[at].pid != pid)
+		at = (at + 1) & (t->slots - 1);
+	return &t->known[at];
+}
+
+static bool grow(struct tasks *t)
+{
+	struct tasks old = *t;
+	size_t slots = t->slots ? 2 * t->slots : 1024;
+	struct known_task *known = calloc(slots, sizeof(*known));
+
+	if (!known)
+		return false;
+	t->known = known;
+	t->slots = slots;
+	for (size_t i = 0; i < old.slots; i++)
+		if (old.known[i].pid)
+			*slot_of(t, old.known[i].pid) = old.known[i];
+	free(old.known);
+	return true;
+}
+
+/* The entry of @pid, new if need be (*fresh); NULL: no memory. */
+static struct known_task *know(struct tasks *t, uint32_t pid, bool *fresh)
+{
+	struct known_task *k;
+
+	if (2 * (t->nr_known + 1) > t->slots && !grow(t))
+		return NULL;
+	k = slot_of(t, pid);
+	*fresh = !k->pid;
+	if (*fresh) {
+		k->pid = pid;
+		t->nr_known++;
+	}
+	return k;
+}
+
+static void look_up(struct tasks *t, struct known_task *k, bool is_demand)
+{
+	char path[CGROUP_PATH_BYTES];
+
+	k->tgid = read_tgid(k->pid);
+	if (memcg_of_pid(t->mount, (int)k->pid, path, sizeof(path)))
+		k->cgroup = intern(t, path);
+	else if (!k->cgroup && is_demand)
+		k->cgroup = t->home;
+}
+
+static void read_comm(uint32_t pid, char *comm, size_t comm_bytes)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	text = file_slurp(path, NULL);
+	if (text)
+		snprintf(comm, comm_bytes, "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+}
+
+static void tell(struct tasks *t, const struct known_task *k, const char *comm, uint64_t ts_ns)
 {
 	struct item *item = item_new(ITEM_TASK, 0);
-	char path[64], *comm, of_pid[CGROUP_PATH_BYTES];
 
 	if (!item)
 		return;
-	item->task = (struct found_task){ .pid = pid, .ts_ns = ts_ns, .tgid = read_tgid(pid) };
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	comm = file_slurp(path, NULL);
-	if (comm)
-		snprintf(item->task.comm, sizeof(item->task.comm), "%.*s",
-			 (int)strcspn(comm, "\n"), comm);
-	free(comm);
-	if (!cgroup && pid && memcg_of_pid(t->mount, (int)pid, of_pid, sizeof(of_pid)))
-		cgroup = of_pid;
-	item->task.cgroup = cgroup ? strdup(cgroup) : NULL;
-	if (!pid)
-		strcpy(item->task.comm, "swapper");
+	item->task = (struct found_task){ .pid = k->pid, .ts_ns = ts_ns, .tgid = k->tgid };
+	snprintf(item->task.comm, sizeof(item->task.comm), "%s", comm);
+	item->task.cgroup = k->cgroup ? strdup(k->cgroup) : NULL;
 	queue_put(t->queue, item);
+}
+
+/* Seen for the first time, or fork, exec, exit of it. */
+static void on_news(struct tasks *t, const struct new_task *n)
+{
+	struct known_task *k, *parent;
+	const char *cgroup = NULL;
+	char comm[32] = "";
+	bool fresh;
+
+	if (!n->pid) {
+		tell(t, &(struct known_task){ .pid = 0 }, "swapper", n->ts_ns);
+		return;
+	}
+	parent = n->parent && t->slots ? slot_of(t, n->parent) : NULL;
+	if (parent && parent->pid)
+		cgroup = parent->cgroup;
+	k = know(t, n->pid, &fresh);
+	if (!k)
+		return;
+	if (fresh || n->news == NEWS_FORK) {	/* a pid can be used again */
+		*k = (struct known_task){ .pid = n->pid, .cgroup = cgroup };
+		look_up(t, k, n->stream == STREAM_DEMAND);
+	}
+	if (n->news == NEWS_NONE)
+		read_comm(n->pid, comm, sizeof(comm));
+	tell(t, k, n->comm[0] ? n->comm : comm, n->ts_ns);
 }
 
 static bool is_in_chosen_cgroup(const struct tasks *t, const char *path)
@@ -206,8 +327,16 @@ static bool is_in_chosen_cgroup(const struct tasks *t, const char *path)
 static void follow(struct tasks *t, const struct attach *a)
 {
 	size_t before = t->chosen.nr;
+	struct known_task *k;
+	bool fresh;
 
-	tell_task(t, a->pid, mono_ns(), a->path);
+	k = know(t, a->pid, &fresh);
+	if (k) {
+		if (fresh)
+			k->tgid = read_tgid(a->pid);
+		k->cgroup = intern(t, a->path);
+		tell(t, k, "", a->ts_ns);
+	}
 	if (!is_in_chosen_cgroup(t, a->path))
 		return;
 	if (!tasks_choose_pid(t, a->pid, NULL))
@@ -220,8 +349,8 @@ void tasks_update(struct tasks *t, const struct new_task *fresh, size_t nr_fresh
 	for (size_t i = 0; i < nr_attached; i++)
 		follow(t, &attached[i]);
 	for (size_t i = 0; i < nr_fresh; i++) {
-		tell_task(t, fresh[i].pid, fresh[i].ts_ns, NULL);
-		if (fresh[i].stream == STREAM_DEMAND)
+		on_news(t, &fresh[i]);
+		if (fresh[i].stream == STREAM_DEMAND && fresh[i].news == NEWS_NONE)
 			list_add(&t->demanding, fresh[i].pid);
 	}
 }

@@ -21,9 +21,11 @@ void facts_free(struct facts *facts)
 {
 	if (!facts)
 		return;
-	for (int i = 0; i < facts->nr; i++)
+	for (int i = 0; i < facts->nr; i++) {
+		free(facts->fact[i].subject);
 		if (facts->fact[i].value.type == VALUE_TEXT)
 			free((char *)facts->fact[i].value.text);
+	}
 	free(facts->fact);
 	free(facts);
 }

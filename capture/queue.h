@@ -22,7 +22,7 @@ struct record_head {
 };
 
 struct fact {
-	char subject[80];
+	char *subject;		/* malloc: cgroup paths are long */
 	char key[64];
 	struct value value;	/* TEXT: malloc */
 };
