@@ -97,6 +97,13 @@ unit-asan:
 check-layers:
 	@tests/check-layers.sh
 
+# Measures the codecs again: lines for replay/components/codec_cost.c (wants liblzo2-dev, liblz4-dev).
+codec-costs: tests/measure/codec_cost.c
+	@mkdir -p $(BUILD)
+	$(Q)$(CC) -O2 -Wall -Wextra -D_GNU_SOURCE -o $(BUILD)/codec_cost $< -llzo2 -llz4 -lzstd
+	@$(BUILD)/codec_cost text $$(find /usr/include /usr/share/doc -type f -size +3k | sort | head -3000) \
+		-- binary $$(find /usr/bin /usr/lib -type f -size +100k | sort | head -150)
+
 test:
 	@tests/run.sh
 
@@ -142,5 +149,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
+.PHONY: codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
 .SECONDARY:

@@ -148,4 +148,127 @@ struct osdb_result {
 int osdb_run(const struct kernel_ops *ops, const void *model_params, uint32_t capacity_pages,
 	     const struct osdb_params *params, struct osdb_result *result, struct err *err);
 
+/* ---- codec_cost.c: measured costs of compressing a page ------------------------------------------ */
+
+/* Means per 4 KiB page, and how small the pages get: quantiles of compressed / 4096. */
+struct codec_cost {
+	const char *codec;	/* "lzo", "lz4", "zstd" */
+	const char *content;	/* "text", "binary", "random", "zero" */
+	double put_ns, get_ns;
+	double ratio[5];	/* 5 %, 25 %, 50 %, 75 %, 95 % of the pages are below */
+};
+
+extern const char codec_cost_source[];	/* where the figures come from */
+extern const struct codec_cost codec_costs[];	/* ends with codec NULL */
+const struct codec_cost *codec_cost_find(const char *codec, const char *content);
+/* Compressed size of page @id, bytes, at most 4096 + 64: the same for the same @seed. */
+uint32_t codec_page_bytes(const struct codec_cost *cost, uint32_t id, uint64_t seed);
+
+/* ---- tier.c: a compressed second-chance tier with an admission valve ----------------------------- */
+
+enum tier_kind {
+	TIER_CLEANCACHE,	/* zcache: clean file pages, zbud, drops its oldest when full */
+	TIER_ZSWAP,		/* 6.18: anonymous pages, writes its oldest to swap when full */
+	TIER_ZRAM,		/* 6.18: a block device: keeps all, full is full */
+};
+
+enum tier_policy {
+	TIER_OFF,
+	TIER_ALL,		/* zcache */
+	TIER_IDLE,		/* only from CPU time that was idle: the reporter's valve */
+	TIER_WAS_ACTIVE,	/* pages that were ever on the active list */
+	TIER_REFAULTED,		/* pages that came back soon after an earlier eviction */
+	TIER_PROBABILITY,
+	TIER_BUDGET,		/* at most a share of one CPU */
+	TIER_RATIO,		/* compresses, keeps what gets small enough */
+	NR_TIER_POLICIES
+};
+
+extern const char *const tier_policy_names[];
+
+struct tier_params {
+	int kind, policy;
+	double put_ns, get_ns;		/* compress, decompress one page */
+	double lookup_ns;		/* a get that misses */
+	uint64_t pool_bytes;
+	double reject_ratio;		/* compressed sizes above this share of a page are not kept */
+	double probability;		/* TIER_PROBABILITY */
+	double budget_pct;		/* TIER_BUDGET: of one CPU */
+	double idle_pct;		/* TIER_IDLE: of the idle time it may use */
+	double saved_ns;		/* both: time not used is saved up to this */
+	uint64_t ghost_pages;		/* TIER_REFAULTED: evictions remembered */
+	double ratio_max;		/* TIER_RATIO */
+	uint64_t seed;
+	const struct codec_cost *codec;	/* sizes; not in the table */
+};
+
+extern const struct param tier_params_table[];
+
+struct tier_counters {
+	uint64_t nr_evictions;		/* pages offered */
+	uint64_t nr_refused;		/* by the policy, before any work */
+	uint64_t nr_puts;		/* compressed */
+	uint64_t nr_poor;		/* of them not kept: too large */
+	uint64_t nr_full;		/* not kept: no room */
+	uint64_t nr_gets, nr_hits;
+	uint64_t nr_dropped;		/* stored pages that left for others */
+	uint64_t nr_written;		/* of them to the swap device */
+	uint64_t nr_flushed;		/* removed: page invalid */
+	uint64_t nr_stored, pool_bytes;	/* now; bytes of memory taken */
+	double put_ns, get_ns;		/* CPU time */
+};
+
+struct tier;
+
+/* @nr_ids: page ids are below. 28 bytes each. */
+struct tier *tier_new(const struct tier_params *params, uint32_t nr_ids, int *code,
+		      struct err *err);
+void tier_free(struct tier *tier);
+/* The page comes in from disk: what TIER_REFAULTED learns from. */
+void tier_fill(struct tier *tier, uint32_t page);
+/*
+ * The page is evicted. @was_active: it ever was; @now_ns, @idle_ns: the clock and the idle time of all
+ * CPUs together so far. Returns the CPU time it took; 0: not admitted.
+ */
+double tier_put(struct tier *tier, uint32_t page, bool was_active, double now_ns, double idle_ns);
+/* The page is wanted: true when it was there; it is gone from the tier then. */
+bool tier_get(struct tier *tier, uint32_t page, double *ns);
+void tier_flush(struct tier *tier, uint32_t page);	/* truncated or overwritten */
+const struct tier_counters *tier_counters(const struct tier *tier);
+
+/* A reader and kswapd on a page cache with the tier behind it, in virtual time. */
+struct tier_load {
+	uint64_t memory_pages;		/* page cache and pool together */
+	uint64_t nr_pages;		/* distinct pages */
+	uint64_t nr_reads;
+	bool shuffled;			/* each round in the same random order; else in order */
+	double disk_page_ns;		/* transfer of a page */
+	double seek_ns;			/* before each; then no readahead */
+	uint64_t readahead_pages;	/* in flight where there are no seeks */
+	double insert_ns;		/* of a page, in the file's tree_lock */
+	double copy_ns;			/* the rest of reading a page */
+	double evict_ns;		/* of a page, in the lock, without the tier */
+	double think_ns;		/* between two reads, idle */
+	bool in_lock;			/* the put is inside the lock */
+	uint64_t nr_cpus;		/* 1: reader and kswapd share it */
+	uint64_t warmup_reads;		/* not counted in the result */
+};
+
+extern const struct param tier_load_table[];
+
+struct tier_load_result {
+	double mb_s;
+	double cpu_pct;			/* of all CPUs: busy, spinning included */
+	double spin_pct;		/* of all CPUs: waiting for the lock */
+	double hit_ratio;		/* tier hits / page cache misses */
+	double hits_per_put;		/* NAN without puts */
+	double put_share;		/* of the evictions that were compressed */
+	uint64_t nr_misses, nr_disk_reads, nr_direct;
+	struct tier_counters tier;
+	double run_s;
+};
+
+int tier_load_run(const struct tier_params *params, const struct tier_load *load,
+		  struct tier_load_result *result, struct err *err);
+
 #endif
