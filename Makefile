@@ -80,6 +80,10 @@ $(BUILD)/tests/helpers/%: tests/helpers/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< -lm -pthread
 
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
 unit: $(UNIT)
 # Tools of the live tests read databases with the library.
 LIVE_TOOLS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/live/*.c))
@@ -104,8 +108,16 @@ codec-costs: tests/measure/codec_cost.c
 	@$(BUILD)/codec_cost text $$(find /usr/include /usr/share/doc -type f -size +3k | sort | head -3000) \
 		-- binary $$(find /usr/bin /usr/lib -type f -size +100k | sort | head -150)
 
+# Every test; installs what it needs when root on Debian. Last line: N passed, N failed, N skipped
 test:
-	@tests/run.sh
+	@tests/setup.sh test && tests/run.sh
+
+# Records a real workload (or takes the bundled recording), replays it, compares, asks in SQL.
+demo:
+	@tests/setup.sh build && $(MAKE) -s all && tests/demo.sh
+
+bench:
+	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
 
 # ---- man pages, install ------------------------------------------------------------------------
 MAN_SRCS := $(wildcard docs/man/*.scd)

@@ -270,5 +270,87 @@ struct tier_load_result {
 
 int tier_load_run(const struct tier_params *params, const struct tier_load *load,
 		  struct tier_load_result *result, struct err *err);
+/* ---- shrinkers.c: shrink_slab() over one shrinker per superblock --------------------------------- */
+
+/* A shrinker that has something to count. Those that have nothing are a number only. */
+struct shrinker {
+	uint64_t freeable;		/* objects it would count */
+	uint64_t deferred;		/* nr, nr_deferred: left over from earlier passes */
+	uint32_t seeks;			/* DEFAULT_SEEKS 2; 0: costs nothing to recreate (6.18) */
+	uint32_t batch;			/* 128; 1024 for superblocks */
+};
+
+struct shrinkers {
+	struct shrinker *item;		/* the caller's */
+	size_t nr_items;
+	uint64_t nr_empty;		/* count nothing: polled, never called, never traced */
+	double poll_ns;			/* to ask one, empty or not: locks and count */
+	double object_ns;		/* to free one object */
+	bool delta_by_priority;		/* 4.16 and later; otherwise scanned / lru_pages */
+	bool memcg_bitmap;		/* 4.19 and later: memcg reclaim skips empty ones */
+};
+
+struct shrink_slab_control {
+	uint64_t nr_scanned;		/* pages the LRU pass looked at */
+	uint64_t lru_pages;		/* reclaimable pages of the zones in question */
+	int priority;			/* 12..0 */
+	bool memcg_reclaim;		/* reclaim of a memcg below the root */
+};
+
+struct shrink_slab_counters {
+	uint64_t nr_passes, nr_polled, nr_objects;
+	double poll_ns, object_ns;
+};
+
+/* One pass; adds to @counters, returns the objects freed. */
+uint64_t shrink_slab(struct shrinkers *shrinkers, const struct shrink_slab_control *control,
+		     struct shrink_slab_counters *counters);
+
+/* ---- kswapd.c: zones, watermarks and balance_pgdat() under a sequential reader ------------------- */
+
+enum kswapd_version {
+	KSWAPD_3_2,
+	KSWAPD_3_10,	/* raises the priority when too little was scanned */
+	KSWAPD_4_8,	/* node LRU: one page and one slab pass per node, any balanced zone is enough */
+	KSWAPD_6_18,
+	NR_KSWAPD_VERSIONS
+};
+
+struct kswapd_params {
+	int version;			/* enum kswapd_version */
+	uint64_t nr_superblocks;	/* all of them empty: under 100 objects */
+	double superblock_ns;		/* c_sb: one poll of one */
+	double page_ns;			/* c_page: one page reclaimed */
+	double demand_mb_s;		/* MB/s (10^6) the reader takes */
+	uint64_t read_bytes;		/* in all */
+	uint64_t window_pages;		/* allocated in one go: a readahead window */
+	double alloc_ns;		/* between two allocations within it */
+	double jitter;			/* of the interval between windows: 0 even, 1 exponential */
+	uint64_t seed;
+	bool node_pass;			/* what-ifs on top of the version: 4.8's single pass alone */
+	bool delta_by_priority;		/* 4.16's alone */
+	bool memcg_bitmap;		/* 4.19's alone */
+};
+
+extern const struct param kswapd_params_table[];
+
+struct kswapd_result {
+	double cpu_pct;			/* kswapd's, of one CPU */
+	double page_pct;		/* of its CPU time that reclaims pages; the rest polls */
+	double pages_per_pass;		/* reclaimed by kswapd per slab pass */
+	double run_s;			/* virtual time */
+	uint64_t nr_allocated, nr_reclaimed, nr_direct;	/* pages; direct: by the reader itself */
+	uint64_t nr_loops;		/* starts at priority 12 */
+	uint64_t nr_wakes;
+	double direct_ns;		/* time the reader lost in it */
+	struct shrink_slab_counters slab;
+	int64_t free_start, free_end;	/* conservation: allocated - reclaimed = start - end */
+};
+
+int kswapd_run(const struct kswapd_params *params, struct kswapd_result *result, struct err *err);
+
+/* CPU share = rate * (page_ns + superblocks * superblock_ns / pages_per_pass), at most 1. */
+double kswapd_closed_form(double pages_per_s, double page_ns, double superblocks,
+			  double superblock_ns, double pages_per_pass);
 
 #endif
