@@ -21,7 +21,7 @@ if reason=$(./pagereel doctor 2>&1); then
 else
 	say '1. Record: not possible here, so the bundled recording of a Debian 6.12 guest it is'
 	printf '%s\n' "$reason" | grep -i fail || true
-	run import --force -o "$db" tests/data/guest-6.12.dat
+	run import --force -o "$db" tests/data/linux-6.12-classic.dat
 	sizes=25%,50%,75%,100%,150%
 fi
 
