@@ -62,14 +62,16 @@ static uint8_t *pad(uint8_t *out)
 static uint8_t *encode_pages(const uint32_t *page, uint32_t nr, uint32_t *work, uint8_t *out,
 			     uint8_t *mode)
 {
-	uint32_t *scratch = work + nr, before = 0;
-	uint8_t *raw = column_encode(out, page, nr, 1, scratch), *delta;
+	uint32_t *scratch = work + nr, before = 0, any = 0, any_delta = 0;
+	uint8_t *raw, *delta;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		work[i] = zigzag32(page[i] - before);
+		any |= page[i];
+		any_delta |= work[i] = zigzag32(page[i] - before);
 		before = page[i];
 	}
-	delta = column_encode(raw, work, nr, 1, scratch);
+	raw = column_encode(out, page, nr, any, scratch);
+	delta = column_encode(raw, work, nr, any_delta, scratch);
 	if (delta - raw >= raw - out) {
 		*mode = PAGES_RAW;
 		return raw;

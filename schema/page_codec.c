@@ -78,13 +78,20 @@ struct segment {
 	uint64_t index_bytes[NR_INDEX_GUESSES], pfn_bytes[NR_PFN_GUESSES];
 };
 
-/* Columns while packing: residues in the order of the chunk (time, pid) or by op (the others). */
+/*
+ * Residues while packing. Most are 0, so a column is cleared when its first value comes and only
+ * values that are not 0 are stored.
+ */
+struct residues {
+	bool used;
+	uint32_t value[PAGE_CHUNK_EVENTS];
+};
+
+/* In the order of the chunk (time, pid) or by op (the others). */
 struct columns {
-	uint32_t time_low[PAGE_CHUNK_EVENTS], time_high[PAGE_CHUNK_EVENTS];
-	uint32_t pid[PAGE_CHUNK_EVENTS];
-	uint32_t index_low[PAGE_CHUNK_EVENTS], index_high[PAGE_CHUNK_EVENTS];
-	uint32_t pfn_low[PAGE_CHUNK_EVENTS], pfn_high[PAGE_CHUNK_EVENTS];
-	uint32_t pages[PAGE_CHUNK_EVENTS], file[PAGE_CHUNK_EVENTS], flags[PAGE_CHUNK_EVENTS];
+	uint32_t time_low[PAGE_CHUNK_EVENTS];
+	struct residues time_high, pid;
+	struct residues index_low, index_high, pfn_low, pfn_high, pages, file, flags;
 	uint32_t scratch[2 * PAGE_CHUNK_EVENTS];
 };
 
@@ -144,11 +151,33 @@ static inline uint32_t byte_length(uint64_t v)
 	return (71 - __builtin_clzll(v | 1)) / 8;
 }
 
-/* First pass: events per op, what each guess would cost, the base of the times, runs of ops. */
+/* What each guess would cost for these events. */
+static void packing_guess(struct packing *p, const struct page_event *events, uint32_t nr)
+{
+	uint64_t before_index = events[0].page_index;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct page_event *e = &events[i];
+		struct segment *s = &p->segments[e->op];
+
+		s->index_bytes[INDEX_RAW] += byte_length(e->page_index);
+		s->index_bytes[INDEX_NEXT] += byte_length(zigzag64(e->page_index - s->next_index));
+		s->index_bytes[INDEX_SAME] += byte_length(zigzag64(e->page_index - before_index));
+		s->next_index = e->page_index + e->pages;
+		if (e->pfn | s->next_pfn) {
+			s->pfn_bytes[PFN_RAW] += byte_length(e->pfn);
+			s->pfn_bytes[PFN_NEXT] += byte_length(zigzag64(e->pfn - s->next_pfn));
+			s->next_pfn = e->pfn + e->pages;
+		}
+		before_index = e->page_index;
+	}
+}
+
+/* First pass: events per op, the base of the times, runs of ops, what guesses cost (of an eighth). */
 static void packing_survey(struct packing *p, const struct page_event *events, uint32_t nr)
 {
-	uint64_t before_ns = events[0].ts_ns, smallest = UINT64_MAX, before_index = 0, bad = 0;
-	uint32_t min_file = UINT32_MAX, max_file = 0, runs = 1;
+	uint64_t before_ns = events[0].ts_ns, smallest = UINT64_MAX, bad = 0;
+	uint32_t min_file = UINT32_MAX, max_file = 0, runs = 1, step = nr > 1024 ? 512 : 64;
 	uint8_t before_op = events[0].op;
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -167,19 +196,11 @@ static void packing_survey(struct packing *p, const struct page_event *events, u
 		min_file = e->file_id < min_file ? e->file_id : min_file;
 		max_file = e->file_id > max_file ? e->file_id : max_file;
 		runs += e->op != before_op;
-		s->index_bytes[INDEX_RAW] += byte_length(e->page_index);
-		s->index_bytes[INDEX_NEXT] += byte_length(zigzag64(e->page_index - s->next_index));
-		s->index_bytes[INDEX_SAME] += byte_length(zigzag64(e->page_index - before_index));
-		s->next_index = e->page_index + e->pages;
-		if (e->pfn | s->next_pfn) {
-			s->pfn_bytes[PFN_RAW] += byte_length(e->pfn);
-			s->pfn_bytes[PFN_NEXT] += byte_length(zigzag64(e->pfn - s->next_pfn));
-			s->next_pfn = e->pfn + e->pages;
-		}
 		before_ns = e->ts_ns;
-		before_index = e->page_index;
 		before_op = e->op;
 	}
+	for (uint32_t i = 0; i < nr; i += step)
+		packing_guess(p, events + i, nr - i < 64 ? nr - i : 64);
 	p->time_mode = bad >> 63 ? TIME_ZIGZAG : TIME_BASE;
 	p->time_base = p->time_mode == TIME_BASE && nr > 1 ? smallest : 0;
 	p->min_file_id = min_file;
@@ -214,6 +235,18 @@ static inline uint64_t index_residue(const struct segment *s, uint64_t index, ui
 	return zigzag64(index - (s->index_guess == INDEX_NEXT ? s->next_index : before_index));
 }
 
+static inline void put(struct residues *r, uint32_t at, uint32_t value, uint32_t *any)
+{
+	if (!value)
+		return;
+	if (!r->used) {
+		memset(r->value, 0, sizeof(r->value));
+		r->used = true;
+	}
+	r->value[at] = value;
+	*any |= value;
+}
+
 static inline void segment_add(struct segment *s, struct columns *c, const struct page_event *e,
 			       uint64_t before_index)
 {
@@ -221,13 +254,13 @@ static inline void segment_add(struct segment *s, struct columns *c, const struc
 	uint64_t index = index_residue(s, e->page_index, before_index);
 	uint64_t pfn = s->pfn_guess == PFN_RAW ? e->pfn : zigzag64(e->pfn - s->next_pfn);
 
-	s->any_index_low |= c->index_low[at] = (uint32_t)index;
-	s->any_index_high |= c->index_high[at] = index >> 32;
-	s->any_pfn_low |= c->pfn_low[at] = (uint32_t)pfn;
-	s->any_pfn_high |= c->pfn_high[at] = pfn >> 32;
-	s->any_pages |= c->pages[at] = zigzag32(e->pages - s->last.pages);
-	s->any_file |= c->file[at] = zigzag32(e->file_id - s->last.file_id);
-	s->any_flags |= c->flags[at] = zigzag32(e->flags - s->last.flags);
+	put(&c->index_low, at, (uint32_t)index, &s->any_index_low);
+	put(&c->index_high, at, index >> 32, &s->any_index_high);
+	put(&c->pfn_low, at, (uint32_t)pfn, &s->any_pfn_low);
+	put(&c->pfn_high, at, pfn >> 32, &s->any_pfn_high);
+	put(&c->pages, at, zigzag32(e->pages - s->last.pages), &s->any_pages);
+	put(&c->file, at, zigzag32(e->file_id - s->last.file_id), &s->any_file);
+	put(&c->flags, at, zigzag32(e->flags - s->last.flags), &s->any_flags);
 	s->last.pages = e->pages;
 	s->last.file_id = e->file_id;
 	s->last.flags = e->flags;
@@ -240,21 +273,22 @@ static void packing_residues(struct packing *p, const struct page_event *events,
 {
 	struct columns *c = &p->columns;
 	uint64_t before_ns = events[0].ts_ns - p->time_base, before_index = 0;
-	uint32_t before_pid = events[0].pid;
+	uint32_t before_pid = events[0].pid, any_time = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct page_event *e = &events[i];
 		uint64_t delta = e->ts_ns - before_ns;
 
 		delta = p->time_mode == TIME_BASE ? delta - p->time_base : zigzag64(delta);
-		p->any_time_low |= c->time_low[i] = (uint32_t)delta;
-		p->any_time_high |= c->time_high[i] = delta >> 32;
-		p->any_pid |= c->pid[i] = zigzag32(e->pid - before_pid);
+		any_time |= c->time_low[i] = (uint32_t)delta;
+		put(&c->time_high, i, delta >> 32, &p->any_time_high);
+		put(&c->pid, i, zigzag32(e->pid - before_pid), &p->any_pid);
 		segment_add(&p->segments[e->op], c, e, before_index);
 		before_ns = e->ts_ns;
 		before_pid = e->pid;
 		before_index = e->page_index;
 	}
+	p->any_time_low = any_time;
 }
 
 static uint8_t *ops_encode(struct packing *p, uint8_t *out, const struct page_event *events,
@@ -277,7 +311,7 @@ static uint8_t *ops_encode(struct packing *p, uint8_t *out, const struct page_ev
 		runs[k++] = (i - from) << 4 | events[from].op;
 	}
 	out = store_u32(out, k);
-	return column_encode(out, runs, k, 1, runs + k);
+	return column_encode(out, runs, k, UINT32_MAX, runs + k);
 }
 
 static uint8_t *segment_encode(struct segment *s, int op, struct columns *c,
@@ -293,13 +327,13 @@ static uint8_t *segment_encode(struct segment *s, int op, struct columns *c,
 	out = store_u32(out, first->pages);
 	out = store_u32(out, first->file_id);
 	out = store_u32(out, first->flags);
-	out = column_encode(out, c->index_low + from, nr, s->any_index_low, scratch);
-	out = column_encode(out, c->index_high + from, nr, s->any_index_high, scratch);
-	out = column_encode(out, c->pfn_low + from, nr, s->any_pfn_low, scratch);
-	out = column_encode(out, c->pfn_high + from, nr, s->any_pfn_high, scratch);
-	out = column_encode(out, c->pages + from, nr, s->any_pages, scratch);
-	out = column_encode(out, c->file + from, nr, s->any_file, scratch);
-	return column_encode(out, c->flags + from, nr, s->any_flags, scratch);
+	out = column_encode(out, c->index_low.value + from, nr, s->any_index_low, scratch);
+	out = column_encode(out, c->index_high.value + from, nr, s->any_index_high, scratch);
+	out = column_encode(out, c->pfn_low.value + from, nr, s->any_pfn_low, scratch);
+	out = column_encode(out, c->pfn_high.value + from, nr, s->any_pfn_high, scratch);
+	out = column_encode(out, c->pages.value + from, nr, s->any_pages, scratch);
+	out = column_encode(out, c->file.value + from, nr, s->any_file, scratch);
+	return column_encode(out, c->flags.value + from, nr, s->any_flags, scratch);
 }
 
 static uint8_t *packing_encode(struct packing *p, const struct page_event *events, uint32_t nr,
@@ -326,13 +360,27 @@ static uint8_t *packing_encode(struct packing *p, const struct page_event *event
 	out = store_u32(out, events[0].pid);
 	out = ops_encode(p, out, events, nr, op_mode);
 	out = column_encode(out, c->time_low, nr, p->any_time_low, c->scratch);
-	out = column_encode(out, c->time_high, nr, p->any_time_high, c->scratch);
-	out = column_encode(out, c->pid, nr, p->any_pid, c->scratch);
+	out = column_encode(out, c->time_high.value, nr, p->any_time_high, c->scratch);
+	out = column_encode(out, c->pid.value, nr, p->any_pid, c->scratch);
 	for (int op = 0; op < NR_OPS; op++)
 		if (p->segments[op].nr)
 			out = segment_encode(&p->segments[op], op, c, &firsts[op], out);
 	memset(out, 0, SVB_PAD);
 	return out + SVB_PAD;
+}
+
+/* All but the columns: those are cleared when they are used. */
+static void packing_clear(struct packing *p)
+{
+	struct columns *c = &p->columns;
+	struct residues *const all[] = {
+		&c->time_high, &c->pid, &c->index_low, &c->index_high, &c->pfn_low, &c->pfn_high,
+		&c->pages, &c->file, &c->flags,
+	};
+
+	memset(p, 0, offsetof(struct packing, columns));
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		all[i]->used = false;
 }
 
 int page_packer_take(struct page_packer *packer, struct page_chunk *chunk)
@@ -352,7 +400,7 @@ int page_packer_take(struct page_packer *packer, struct page_chunk *chunk)
 	p = malloc(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	memset(p, 0, offsetof(struct packing, columns));
+	packing_clear(p);
 	packing_survey(p, events, nr);
 	for (int op = 0; op < NR_OPS; op++)
 		firsts[op] = p->segments[op].last;
@@ -391,246 +439,216 @@ void page_chunk_release(struct page_chunk *chunk)
 
 /* ---- back ------------------------------------------------------------------------------------- */
 
+/* A column of the chunk being unpacked, or of one op of it. NULL: all 0. */
+struct source {
+	const uint32_t *low, *high;
+};
+
+/* One op: where its residues are and what they add to. */
+struct flow {
+	struct source index, pfn;
+	const uint32_t *pages, *file, *flags;
+	uint32_t at, nr;
+	enum index_guess index_guess;
+	enum pfn_guess pfn_guess;
+	uint64_t next_index, next_pfn;
+	uint32_t last_pages, last_file, last_flags;
+};
+
+enum { NR_UNPACKED = 10 };
+
 struct unpacking {
 	struct byte_reader in;
 	struct page_event *events;
 	uint32_t nr;
+	struct source time;
+	const uint32_t *pid;
+	struct flow flow[NR_OPS];
+	uint8_t ops[PAGE_CHUNK_EVENTS];
 	uint32_t nr_of_op[NR_OPS];
-	uint8_t index_guess[NR_OPS];
-	uint16_t order[PAGE_CHUNK_EVENTS];	/* event numbers, grouped by op */
-	uint32_t low[PAGE_CHUNK_EVENTS + SVB_PAD_VALUES];
-	uint32_t high[PAGE_CHUNK_EVENTS + SVB_PAD_VALUES];
+	uint32_t used;		/* values of room */
 	uint32_t scratch[2 * (PAGE_CHUNK_EVENTS + SVB_PAD_VALUES)];
+	/* columns one behind the other, each with its pad */
+	uint32_t room[NR_UNPACKED * PAGE_CHUNK_EVENTS + 7 * (NR_OPS + 1) * SVB_PAD_VALUES];
 };
 
-/* Reads a u64 column into low and high. *wide: high halves matter. *zero: neither does. */
-static int wide_decode(struct unpacking *u, uint32_t nr, bool *wide, bool *zero)
+static int unpack_column(struct unpacking *u, uint32_t nr, const uint32_t **column)
 {
-	bool low_zero, high_zero;
+	uint32_t *values = u->room + u->used;
+	bool zero;
 
-	if (column_decode(&u->in, u->low, nr, u->scratch, &low_zero) ||
-	    column_decode(&u->in, u->high, nr, u->scratch, &high_zero))
+	if (column_decode(&u->in, values, nr, u->scratch, &zero))
 		return -EBADMSG;
-	*zero = low_zero && high_zero;
-	*wide = !high_zero;
-	if (low_zero && *wide)
-		memset(u->low, 0, sizeof(u->low[0]) * nr);
+	*column = zero ? NULL : values;
+	if (!zero)
+		u->used += nr + SVB_PAD_VALUES;
 	return 0;
 }
 
-static inline uint64_t wide_value(const struct unpacking *u, uint32_t i, bool wide, bool zero)
+static int unpack_source(struct unpacking *u, uint32_t nr, struct source *source)
 {
-	if (zero)
-		return 0;
-	return wide ? (uint64_t)u->high[i] << 32 | u->low[i] : u->low[i];
+	return unpack_column(u, nr, &source->low) || unpack_column(u, nr, &source->high) ?
+	       -EBADMSG : 0;
+}
+
+static inline uint64_t source_value(const struct source *source, uint32_t i)
+{
+	uint64_t v = source->low ? source->low[i] : 0;
+
+	return source->high ? v | (uint64_t)source->high[i] << 32 : v;
 }
 
 static int runs_decode(struct unpacking *u)
 {
 	uint32_t k, at = 0;
+	uint32_t *runs = u->room;	/* nothing else is there yet */
 
 	if (bytes_left(&u->in) < 4)
 		return -EBADMSG;
 	k = load_u32(u->in.at);
 	u->in.at += 4;
-	if (k > u->nr || column_decode(&u->in, u->low, k, u->scratch, NULL))
+	if (k > u->nr || column_decode(&u->in, runs, k, u->scratch, NULL))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < k; i++) {
-		uint32_t run = u->low[i] >> 4;
+		uint32_t run = runs[i] >> 4;
 
 		if (run > u->nr - at)
 			return -EBADMSG;
-		for (uint32_t end = at + run; at < end; at++)
-			u->events[at].op = u->low[i] & 15;
+		memset(u->ops + at, runs[i] & 15, run);
+		u->nr_of_op[runs[i] & 15] += run;
+		at += run;
 	}
 	return at == u->nr ? 0 : -EBADMSG;
 }
 
-static int ops_decode(struct unpacking *u, enum op_mode mode)
+static int halves_decode(struct unpacking *u)
 {
 	uint32_t bytes = (u->nr + 1) / 2;
 
+	if (bytes_left(&u->in) < bytes)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < u->nr; i++) {
+		u->ops[i] = u->in.at[i / 2] >> (i % 2 * 4) & 15;
+		u->nr_of_op[u->ops[i]]++;
+	}
+	u->in.at += bytes;
+	return 0;
+}
+
+static int ops_decode(struct unpacking *u, enum op_mode mode)
+{
 	switch (mode) {
 	case OPS_ONE:	/* the only segment names it */
-		if (bytes_left(&u->in) < 1)
-			return -EBADMSG;
 		return 0;
 	case OPS_HALVES:
-		if (bytes_left(&u->in) < bytes)
-			return -EBADMSG;
-		for (uint32_t i = 0; i < u->nr; i++)
-			u->events[i].op = u->in.at[i / 2] >> (i % 2 * 4) & 15;
-		u->in.at += bytes;
-		return 0;
+		return halves_decode(u);
 	case OPS_RUNS:
 		return runs_decode(u);
 	}
 	return -EBADMSG;
 }
 
-static void order_by_op(struct unpacking *u)
-{
-	uint32_t at[NR_OPS], from = 0;
-
-	for (uint32_t i = 0; i < u->nr; i++)
-		u->nr_of_op[u->events[i].op]++;
-	for (int op = 0; op < NR_OPS; op++) {
-		at[op] = from;
-		from += u->nr_of_op[op];
-	}
-	for (uint32_t i = 0; i < u->nr; i++)
-		u->order[at[u->events[i].op]++] = i;
-}
-
-static int times_decode(struct unpacking *u, enum time_mode mode, uint64_t ts_ns, uint64_t base)
-{
-	bool wide, zero;
-
-	if (mode > TIME_ZIGZAG || wide_decode(u, u->nr, &wide, &zero))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < u->nr; i++) {
-		uint64_t v = wide_value(u, i, wide, zero);
-
-		ts_ns += mode == TIME_BASE ? v + base : unzigzag64(v);
-		u->events[i].ts_ns = ts_ns;
-	}
-	return 0;
-}
-
-static int pids_decode(struct unpacking *u, uint32_t pid)
-{
-	bool zero;
-
-	if (column_decode(&u->in, u->low, u->nr, u->scratch, &zero))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < u->nr; i++) {
-		pid += zero ? 0 : unzigzag32(u->low[i]);
-		u->events[i].pid = pid;
-	}
-	return 0;
-}
-
-/* A u32 column of one op: differences from @value on, into the field at @offset of its events. */
-static int field_decode(struct unpacking *u, const uint16_t *order, uint32_t nr, uint32_t value,
-			size_t offset)
-{
-	uint8_t *base = (uint8_t *)u->events + offset;
-	bool zero;
-
-	if (column_decode(&u->in, u->low, nr, u->scratch, &zero))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < nr; i++) {
-		value += zero ? 0 : unzigzag32(u->low[i]);
-		*(uint32_t *)(base + order[i] * sizeof(struct page_event)) = value;
-	}
-	return 0;
-}
-
-/* Leaves residues in page_index and pfn: what they add to needs the pages, or other ops. */
-static int residues_decode(struct unpacking *u, const uint16_t *order, uint32_t nr)
-{
-	bool wide, zero;
-
-	if (wide_decode(u, nr, &wide, &zero))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < nr; i++)
-		u->events[order[i]].page_index = wide_value(u, i, wide, zero);
-	if (wide_decode(u, nr, &wide, &zero))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < nr; i++)
-		u->events[order[i]].pfn = wide_value(u, i, wide, zero);
-	return 0;
-}
-
-static void segment_resolve(struct unpacking *u, const uint16_t *order, uint32_t nr,
-			    const uint8_t head[4], uint64_t index, uint64_t pfn)
-{
-	for (uint32_t i = 0; head[1] == INDEX_NEXT && i < nr; i++) {
-		struct page_event *e = &u->events[order[i]];
-
-		e->page_index = index + unzigzag64(e->page_index);
-		index = e->page_index + e->pages;
-	}
-	for (uint32_t i = 0; head[2] == PFN_NEXT && i < nr; i++) {
-		struct page_event *e = &u->events[order[i]];
-
-		e->pfn = pfn + unzigzag64(e->pfn);
-		pfn = e->pfn ? e->pfn + e->pages : 0;
-	}
-}
-
-static int segment_decode(struct unpacking *u, uint32_t *from, uint32_t op_before, bool only)
+static int flow_decode(struct unpacking *u, int *op_before, bool only)
 {
 	const uint8_t *head = u->in.at;
-	const uint16_t *order = u->order + *from;
+	struct flow *f;
 	uint32_t nr;
 
 	if (bytes_left(&u->in) < SEGMENT_BYTES)
 		return -EBADMSG;
-	if (only) {
-		for (uint32_t i = 0; i < u->nr; i++)
-			u->events[i].op = head[0] & 15;
-		order_by_op(u);
-	}
 	nr = load_u32(head + 4);
-	if (head[0] >= NR_OPS || head[0] + 1U <= op_before || !nr || nr != u->nr_of_op[head[0]] ||
-	    head[1] >= NR_INDEX_GUESSES || head[2] >= NR_PFN_GUESSES)
+	if (head[0] >= NR_OPS || head[0] <= *op_before || !nr || nr > u->nr ||
+	    nr != (only ? u->nr : u->nr_of_op[head[0]]) || head[1] >= NR_INDEX_GUESSES ||
+	    head[2] >= NR_PFN_GUESSES)
 		return -EBADMSG;
-	u->index_guess[head[0]] = head[1];
+	*op_before = head[0];
+	f = &u->flow[head[0]];
+	*f = (struct flow){
+		.nr = nr,
+		.index_guess = head[1],
+		.pfn_guess = head[2],
+		.next_index = load_u64(head + 8),
+		.next_pfn = load_u64(head + 16),
+		.last_pages = load_u32(head + 24),
+		.last_file = load_u32(head + 28),
+		.last_flags = load_u32(head + 32),
+	};
+	if (only)
+		memset(u->ops, head[0], nr);
 	u->in.at += SEGMENT_BYTES;
-	if (residues_decode(u, order, nr) ||
-	    field_decode(u, order, nr, load_u32(head + 24), offsetof(struct page_event, pages)) ||
-	    field_decode(u, order, nr, load_u32(head + 28), offsetof(struct page_event, file_id)) ||
-	    field_decode(u, order, nr, load_u32(head + 32), offsetof(struct page_event, flags)))
-		return -EBADMSG;
-	segment_resolve(u, order, nr, head, load_u64(head + 8), load_u64(head + 16));
-	*from += nr;
-	return 0;
+	return unpack_source(u, nr, &f->index) || unpack_source(u, nr, &f->pfn) ||
+	       unpack_column(u, nr, &f->pages) || unpack_column(u, nr, &f->file) ||
+	       unpack_column(u, nr, &f->flags) ? -EBADMSG : 0;
 }
 
-/* Indexes guessed from the event before, whatever its op, come last and in the chunk's order. */
-static void same_resolve(struct unpacking *u)
+static inline void flow_next(struct flow *f, struct page_event *e, uint64_t before_index)
 {
-	uint64_t before = 0;
-	bool any = false;
+	uint32_t i = f->at++;
+	uint64_t index = source_value(&f->index, i), pfn = source_value(&f->pfn, i);
 
-	for (int op = 0; op < NR_OPS; op++)
-		any |= u->index_guess[op] == INDEX_SAME;
-	for (uint32_t i = 0; any && i < u->nr; i++) {
+	if (f->pages)
+		f->last_pages += unzigzag32(f->pages[i]);
+	if (f->file)
+		f->last_file += unzigzag32(f->file[i]);
+	if (f->flags)
+		f->last_flags += unzigzag32(f->flags[i]);
+	if (f->index_guess != INDEX_RAW)
+		index = unzigzag64(index) +
+			(f->index_guess == INDEX_NEXT ? f->next_index : before_index);
+	if (f->pfn_guess == PFN_NEXT)
+		pfn = f->next_pfn + unzigzag64(pfn);
+	e->page_index = index;
+	e->pfn = pfn;
+	e->pages = f->last_pages;
+	e->file_id = f->last_file;
+	e->flags = f->last_flags;
+	f->next_index = index + f->last_pages;
+	f->next_pfn = pfn ? pfn + f->last_pages : 0;
+}
+
+/* Every op has had its flow with as many residues as it has events: see flow_decode(). */
+static void events_build(struct unpacking *u, enum time_mode mode, const uint8_t *head)
+{
+	uint64_t ts_ns = load_u64(head + 8), base = load_u64(head + 16), before_index = 0;
+	uint32_t pid = load_u32(head + 24);
+
+	for (uint32_t i = 0; i < u->nr; i++) {
 		struct page_event *e = &u->events[i];
+		uint64_t v = source_value(&u->time, i);
 
-		if (u->index_guess[e->op] == INDEX_SAME)
-			e->page_index = before + unzigzag64(e->page_index);
-		before = e->page_index;
+		ts_ns += mode == TIME_BASE ? v + base : unzigzag64(v);
+		if (u->pid)
+			pid += unzigzag32(u->pid[i]);
+		e->ts_ns = ts_ns;
+		e->pid = pid;
+		e->op = u->ops[i];
+		flow_next(&u->flow[e->op], e, before_index);
+		before_index = e->page_index;
 	}
 }
 
 static int chunk_decode(struct unpacking *u)
 {
 	const uint8_t *head = u->in.at;
-	uint32_t from = 0, op_before = 0;
+	uint32_t nr = 0;
+	int op_before = -1;
 
 	if (bytes_left(&u->in) < HEADER_BYTES || head[0] != CHUNK_VERSION || !head[1] ||
-	    head[1] > NR_OPS || load_u32(head + 4) != u->nr || (head[3] == OPS_ONE && head[1] != 1))
+	    head[1] > NR_OPS || head[2] > TIME_ZIGZAG || load_u32(head + 4) != u->nr ||
+	    (head[3] == OPS_ONE && head[1] != 1))
 		return -EBADMSG;
 	u->in.at += HEADER_BYTES;
-	if (ops_decode(u, head[3]))
-		return -EBADMSG;
-	if (head[3] != OPS_ONE)
-		order_by_op(u);
-	if (times_decode(u, head[2], load_u64(head + 8), load_u64(head + 16)) ||
-	    pids_decode(u, load_u32(head + 24)))
+	if (ops_decode(u, head[3]) || unpack_source(u, u->nr, &u->time) ||
+	    unpack_column(u, u->nr, &u->pid))
 		return -EBADMSG;
 	for (int i = 0; i < head[1]; i++) {
-		const uint8_t *segment = u->in.at;
-
-		if (segment_decode(u, &from, op_before, head[3] == OPS_ONE))
+		if (flow_decode(u, &op_before, head[3] == OPS_ONE))
 			return -EBADMSG;
-		op_before = segment[0] + 1U;
+		nr += u->flow[op_before].nr;
 	}
-	if (from != u->nr || bytes_left(&u->in))
+	if (nr != u->nr || bytes_left(&u->in))
 		return -EBADMSG;
-	same_resolve(u);
+	events_build(u, head[2], head);
 	return 0;
 }
 
@@ -652,8 +670,8 @@ int page_chunk_decode(const uint8_t *data, size_t data_bytes, struct page_event 
 	u->in = (struct byte_reader){ data, data + data_bytes - SVB_PAD };
 	u->events = events;
 	u->nr = nr_events;
+	u->used = 0;
 	memset(u->nr_of_op, 0, sizeof(u->nr_of_op));
-	memset(u->index_guess, 0, sizeof(u->index_guess));
 	code = chunk_decode(u);
 	free(u);
 	if (code)

@@ -5,28 +5,53 @@
 
 #include "schema/svb.h"
 
-/* What decides the mode: one pass, no branches. */
+enum { SAMPLE_FROM = 2048, SAMPLE_STEP = 256 };
+
+/* What decides the mode. */
 struct column_stats {
 	uint32_t differs;	/* 0: all are equal to the first */
-	uint32_t any;		/* the or of all */
+	uint32_t any;		/* the or of all, or more bits */
 	uint32_t nr_above_0, nr_above_8, nr_above_16, nr_above_24;	/* bits */
 };
 
-static struct column_stats column_look(const uint32_t *values, uint32_t nr)
+static void column_count(struct column_stats *s, const uint32_t *values, uint32_t nr, uint32_t first)
 {
-	uint32_t differs = 0, any = 0, above_0 = 0, above_8 = 0, above_16 = 0, above_24 = 0;
+	uint32_t differs = 0, above_0 = 0, above_8 = 0, above_16 = 0, above_24 = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t v = values[i];
 
-		differs |= v ^ values[0];
-		any |= v;
+		differs |= v ^ first;
 		above_0 += v != 0;
 		above_8 += v > 0xff;
 		above_16 += v > 0xffff;
 		above_24 += v > 0xffffff;
 	}
-	return (struct column_stats){ differs, any, above_0, above_8, above_16, above_24 };
+	s->differs |= differs;
+	s->nr_above_0 += above_0;
+	s->nr_above_8 += above_8;
+	s->nr_above_16 += above_16;
+	s->nr_above_24 += above_24;
+}
+
+/* Counts a quarter of a long column and takes it for the whole; only "all equal" must be certain. */
+static struct column_stats column_look(const uint32_t *values, uint32_t nr, uint32_t any)
+{
+	struct column_stats s = { .any = any };
+
+	if (nr < SAMPLE_FROM) {
+		column_count(&s, values, nr, values[0]);
+		return s;
+	}
+	for (uint32_t i = 0; i + SAMPLE_STEP <= nr; i += SAMPLE_STEP)
+		column_count(&s, values + i, SAMPLE_STEP / 4, values[0]);
+	s.nr_above_0 *= 4;
+	s.nr_above_8 *= 4;
+	s.nr_above_16 *= 4;
+	s.nr_above_24 *= 4;
+	for (uint32_t i = 0; !s.differs && i < nr; i++)
+		s.differs |= values[i] ^ values[0];
+	return s;
 }
 
 static const enum column_mode fixed_modes[] = {
@@ -54,6 +79,7 @@ static enum column_mode column_choose(const struct column_stats *s, uint32_t nr)
 	return sparse < best ? COLUMN_SPARSE : mode;
 }
 
+/* NULL: there are more values than were thought, too many to be sparse. */
 static uint8_t *sparse_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32_t *scratch)
 {
 	uint32_t *gaps = scratch, *kept = scratch + nr, k = 0, from = 0;
@@ -65,6 +91,8 @@ static uint8_t *sparse_encode(uint8_t *out, const uint32_t *values, uint32_t nr,
 		kept[k++] = values[i];
 		from = i + 1;
 	}
+	if (k > nr / 3)
+		return NULL;
 	out = store_u32(out, k);
 	out += streamvbyte_encode(gaps, k, out);
 	return out + streamvbyte_encode(kept, k, out);
@@ -83,11 +111,19 @@ uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32
 {
 	struct column_stats stats;
 	enum column_mode mode = COLUMN_ZERO;
+	uint8_t *end;
 
 	if (any) {
-		stats = column_look(values, nr);
-		if (stats.any)
-			mode = column_choose(&stats, nr);
+		stats = column_look(values, nr, any);
+		mode = column_choose(&stats, nr);
+	}
+	if (mode == COLUMN_SPARSE) {
+		end = sparse_encode(out + 1, values, nr, scratch);
+		if (end) {
+			*out = mode;
+			return end;
+		}
+		mode = COLUMN_SVB0;
 	}
 	*out++ = mode;
 	switch (mode) {
@@ -105,8 +141,6 @@ uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32
 		return out + streamvbyte_encode(values, nr, out);
 	case COLUMN_SVB0:
 		return out + streamvbyte_encode_0124(values, nr, out);
-	case COLUMN_SPARSE:
-		return sparse_encode(out, values, nr, scratch);
 	default:
 		return out;
 	}
