@@ -10,47 +10,52 @@ enum { SAMPLE_FROM = 2048, SAMPLE_STEP = 256 };
 /* What decides the mode. */
 struct column_stats {
 	uint32_t differs;	/* 0: all are equal to the first */
-	uint32_t any;		/* the or of all, or more bits */
+	uint32_t any;		/* the or of all */
 	uint32_t nr_above_0, nr_above_8, nr_above_16, nr_above_24;	/* bits */
 };
 
-static void column_count(struct column_stats *s, const uint32_t *values, uint32_t nr, uint32_t first)
+static void column_count(struct column_stats *s, const uint32_t *values, uint32_t nr)
 {
-	uint32_t differs = 0, above_0 = 0, above_8 = 0, above_16 = 0, above_24 = 0;
+	uint32_t above_0 = 0, above_8 = 0, above_16 = 0, above_24 = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t v = values[i];
 
-		differs |= v ^ first;
 		above_0 += v != 0;
 		above_8 += v > 0xff;
 		above_16 += v > 0xffff;
 		above_24 += v > 0xffffff;
 	}
-	s->differs |= differs;
 	s->nr_above_0 += above_0;
 	s->nr_above_8 += above_8;
 	s->nr_above_16 += above_16;
 	s->nr_above_24 += above_24;
 }
 
-/* Counts a quarter of a long column and takes it for the whole; only "all equal" must be certain. */
-static struct column_stats column_look(const uint32_t *values, uint32_t nr, uint32_t any)
+/* Looks at all for what must be certain; counts a quarter of a long column and takes it for all. */
+static struct column_stats column_look(const uint32_t *values, uint32_t nr)
 {
-	struct column_stats s = { .any = any };
+	uint32_t differs = 0, any = 0;
+	struct column_stats s = { 0 };
 
+	for (uint32_t i = 0; i < nr; i++) {
+		differs |= values[i] ^ values[0];
+		any |= values[i];
+	}
+	s.differs = differs;
+	s.any = any;
+	if (!differs)
+		return s;
 	if (nr < SAMPLE_FROM) {
-		column_count(&s, values, nr, values[0]);
+		column_count(&s, values, nr);
 		return s;
 	}
 	for (uint32_t i = 0; i + SAMPLE_STEP <= nr; i += SAMPLE_STEP)
-		column_count(&s, values + i, SAMPLE_STEP / 4, values[0]);
+		column_count(&s, values + i, SAMPLE_STEP / 4);
 	s.nr_above_0 *= 4;
 	s.nr_above_8 *= 4;
 	s.nr_above_16 *= 4;
 	s.nr_above_24 *= 4;
-	for (uint32_t i = 0; !s.differs && i < nr; i++)
-		s.differs |= values[i] ^ values[0];
 	return s;
 }
 
@@ -114,8 +119,9 @@ uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32
 	uint8_t *end;
 
 	if (any) {
-		stats = column_look(values, nr, any);
-		mode = column_choose(&stats, nr);
+		stats = column_look(values, nr);
+		if (stats.any)
+			mode = column_choose(&stats, nr);
 	}
 	if (mode == COLUMN_SPARSE) {
 		end = sparse_encode(out + 1, values, nr, scratch);
