@@ -231,6 +231,9 @@ static void bdis(struct facts *facts)
 		snprintf(path, sizeof(path), "/sys/class/bdi/%.200s/read_ahead_kb", entry->d_name);
 		snprintf(subject, sizeof(subject), "bdi:%.60s", entry->d_name);
 		add_file(facts, subject, "read_ahead_kb", path);
+		snprintf(path, sizeof(path), "/sys/dev/block/%.200s/queue/max_sectors_kb",
+			 entry->d_name);
+		add_file(facts, subject, "max_io_kb", path);
 	}
 	if (d)
 		closedir(d);
@@ -247,6 +250,7 @@ static void memcg(struct facts *facts, const struct memcg_mount *mount, const ch
 		{ "swap_limit_bytes", { NULL, "memory.swap.max" } },
 		{ "memsw_limit_bytes", { "memory.memsw.limit_in_bytes", NULL } },
 		{ "usage_bytes", { "memory.usage_in_bytes", "memory.current" } },
+		{ "kernel_bytes", { "memory.kmem.usage_in_bytes", NULL } },
 		{ "swappiness", { "memory.swappiness", NULL } },
 	};
 	char subject[CGROUP_PATH_BYTES + 8], path[CGROUP_PATH_BYTES + 320];

@@ -260,8 +260,9 @@ static int run_grid(struct replay *r, struct err *err)
 	int ret = 0, code;
 
 	db_source_init(&db, r->o->path, &r->info, &source);
-	if (wants_kernel(r))
-		ret = replay_surroundings_read(r->store, &r->info, &around, err);
+	ret = db_source_limit(&db, r->store, &r->info, &source, err);
+	if (!ret && wants_kernel(r))
+		ret = replay_surroundings_read(r->store, &r->info, &source, &around, err);
 	opts.context = &around.context;
 	opts.extents = around.extents;
 	opts.nr_extents = around.nr_extents;
@@ -278,6 +279,7 @@ static int run_grid(struct replay *r, struct err *err)
 	if (r->status_shown)
 		fprintf(stderr, "\r\033[K");
 	replay_surroundings_release(&around);
+	db_source_release(&db);
 	if (r->code)
 		return err_set(err, r->code, "%s", r->err.text);
 	return ret ? ret : cells_code(r, err);

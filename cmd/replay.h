@@ -6,11 +6,46 @@
 #include "replay/replay.h"
 #include "schema/schema.h"
 
+/* ---- whose demand (replay_tasks.c) --------------------------------------------------------------- */
+
+/* The tasks of a stream that are replayed; zeroed: all. */
+struct replay_tasks {
+	uint8_t *in;		/* by task number */
+	size_t nr;
+	bool some_out;
+};
+
+/* The limited memcg that a capture is about, "" if there is none. */
+int replay_memcg_path(struct store *store, int64_t capture_id, char *path, size_t path_bytes,
+		      struct err *err);
+/* The tasks of @source that are in the memcg @path ("": all). */
+int replay_tasks_select(struct store *store, const struct demand_source *source,
+			int64_t stream_id, const char *path, struct replay_tasks *tasks,
+			struct err *err);
+void replay_tasks_release(struct replay_tasks *tasks);
+
+/* Room for a block without the records of tasks that are out; *kept NULL at first. */
+struct kept_records;
+int replay_tasks_filter(const struct replay_tasks *tasks, struct kept_records **kept,
+			struct demand_block *block, struct err *err);
+void kept_records_free(struct kept_records *kept);
+
+/* ---- the database as the engine's source ---------------------------------------------------------- */
+
 /* A demand stream in a database as a source: each cursor reads through a connection of its own. */
 struct db_source {
 	const char *path;
 	int64_t stream_id;
+	struct replay_tasks tasks;
 };
+
+/*
+ * Leaves out the tasks outside the limited memcg that the capture is about, if there is one, and
+ * counts @source's accesses and pages accordingly. Release with db_source_release().
+ */
+int db_source_limit(struct db_source *db, struct store *store, const struct demand_info *info,
+		    struct demand_source *source, struct err *err);
+void db_source_release(struct db_source *db);
 
 void db_source_init(struct db_source *db, const char *path, const struct demand_info *info,
 		    struct demand_source *source);
@@ -23,6 +58,7 @@ struct replay_surroundings {
 };
 
 int replay_surroundings_read(struct store *store, const struct demand_info *info,
+			     const struct demand_source *source,
 			     struct replay_surroundings *around, struct err *err);
 void replay_surroundings_release(struct replay_surroundings *around);
 

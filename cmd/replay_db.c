@@ -12,6 +12,8 @@
 struct db_cursor {
 	struct store *store;
 	struct demand_reader *reader;
+	const struct replay_tasks *tasks;
+	struct kept_records *kept;
 };
 
 static void db_close(void *cursor)
@@ -20,6 +22,7 @@ static void db_close(void *cursor)
 
 	demand_reader_close(c->reader);
 	store_close(c->store, NULL);
+	kept_records_free(c->kept);
 	free(c);
 }
 
@@ -36,6 +39,9 @@ static int db_open(void *ctx, unsigned int columns, void **cursor, struct err *e
 		free(c);
 		return ret;
 	}
+	c->tasks = &db->tasks;
+	if (c->tasks->some_out)
+		columns |= DEMAND_COL_TASK;
 	ret = demand_reader_open(c->store, db->stream_id, columns, &c->reader, err);
 	if (ret) {
 		c->reader = NULL;
@@ -49,8 +55,12 @@ static int db_open(void *ctx, unsigned int columns, void **cursor, struct err *e
 static int db_next(void *cursor, struct demand_block *block, struct err *err)
 {
 	struct db_cursor *c = cursor;
+	int ret = demand_reader_next(c->reader, block, err), code;
 
-	return demand_reader_next(c->reader, block, err);
+	if (ret != 1 || !c->tasks->some_out)
+		return ret;
+	code = replay_tasks_filter(c->tasks, &c->kept, block, err);
+	return code ? code : 1;
 }
 
 void db_source_init(struct db_source *db, const char *path, const struct demand_info *info,
@@ -69,6 +79,52 @@ void db_source_init(struct db_source *db, const char *path, const struct demand_
 		.first_ts_ns = info->first_ts_ns,
 		.last_ts_ns = info->last_ts_ns,
 	};
+}
+
+/* What is left after the tasks that are out. */
+static int db_count(struct demand_source *source, struct err *err)
+{
+	uint8_t *touched = calloc((size_t)source->nr_ids + 1, 1);
+	struct demand_block block;
+	void *cursor = NULL;
+	int ret;
+
+	if (!touched)
+		return err_set(err, -ENOMEM, "no memory to count %u pages", source->nr_ids);
+	source->nr_accesses = source->nr_distinct_pages = 0;
+	ret = source->open(source->ctx, 0, &cursor, err);
+	while (!ret && (ret = source->next(cursor, &block, err)) == 1) {
+		ret = 0;
+		for (size_t i = 0; i < block.nr; i++) {
+			if (!demand_op_is_access(block.op[i]))
+				continue;
+			source->nr_accesses += block.run[i];
+			for (uint32_t j = 0; j < block.run[i]; j++) {
+				source->nr_distinct_pages += !touched[block.page[i] + j];
+				touched[block.page[i] + j] = 1;
+			}
+		}
+	}
+	if (cursor)
+		source->close(cursor);
+	free(touched);
+	return ret;
+}
+
+int db_source_limit(struct db_source *db, struct store *store, const struct demand_info *info,
+		    struct demand_source *source, struct err *err)
+{
+	char path[1024];
+	int ret = replay_memcg_path(store, info->capture_id, path, sizeof(path), err);
+
+	if (!ret)
+		ret = replay_tasks_select(store, source, info->stream_id, path, &db->tasks, err);
+	return ret || !db->tasks.some_out ? ret : db_count(source, err);
+}
+
+void db_source_release(struct db_source *db)
+{
+	replay_tasks_release(&db->tasks);
 }
 
 /* ---- surroundings ------------------------------------------------------------------------------ */
@@ -119,6 +175,10 @@ static void fact_take(struct query *query, struct replay_context *context)
 		context->nr_nodes = (uint32_t)v;
 	else if (fact_u64(query, "read_ahead_kb", &v))
 		context->read_ahead_pages = (uint32_t)(v * 1024 / PAGE_BYTES);
+	else if (fact_u64(query, "max_io_kb", &v))
+		context->max_io_pages = (uint32_t)(v * 1024 / PAGE_BYTES);
+	else if (fact_u64(query, "max_folio_pages", &v))
+		context->max_folio_pages = (uint32_t)v;
 	else if (fact_u64(query, "swappiness", &v))
 		context->swappiness = (uint32_t)v;
 	else if (fact_u64(query, "swap_bytes", &v))
@@ -143,32 +203,66 @@ extern const char sql_schema_replay_context[];
 static int context_read(struct store *store, const struct demand_info *info,
 			struct replay_context *context, struct err *err)
 {
+	char path[1024];
+	const char *limited;	/* NULL: no limit was recorded */
 	struct query *query;
 	int ret;
 
 	*context = (struct replay_context){
 		.nr_cpus = 1, .nr_nodes = 1, .total_pages = UINT64_MAX,
 		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
-		.read_ahead_pages = 32, .swappiness = 60,
+		.swappiness = 60,
 	};
+	ret = replay_memcg_path(store, info->capture_id, path, sizeof(path), err);
+	if (ret)
+		return ret;
+	limited = *path ? path : NULL;
 	ret = query_open(store, &query, sql_schema_replay_context, err);
 	if (ret)
 		return ret;
 	query_bind_name(query, ":capture_id", VALUE_OF_INT(info->capture_id));
+	query_bind_name(query, ":stream_id", VALUE_OF_INT(info->stream_id));
+	query_bind_name(query, ":path", VALUE_OF_TEXT(limited));
 	while ((ret = query_step(query, err)) == 1)
 		fact_take(query, context);
 	query_close(query);
 	return ret;
 }
 
+/* When the worker flushed the memcg statistics for the first time, if that was recorded. */
+static int flush_read(struct store *store, const struct demand_info *info,
+		      struct replay_context *context, struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(info->capture_id),
+					VALUE_OF_INT((int64_t)info->first_ts_ns) };
+	int64_t there = 0, ts_ns = 0;
+	bool found;
+	int ret = store_get_int(store, "SELECT count(*) FROM event_type WHERE capture_id = ?1"
+				" AND name = 'memcg_flush_stats' AND table_name IS NOT NULL"
+				" AND nr_events > 0", values, 1, &there, &found, err);
+
+	if (ret || !there)
+		return ret;
+	ret = store_get_int(store, "SELECT min(ts_ns) FROM memcg_flush_stats WHERE capture_id = ?1"
+			    " AND ts_ns >= ?2 AND force", values, 2, &ts_ns, &found, err);
+	if (!ret && found && ts_ns > 0)
+		context->stats_flush_ns = (uint64_t)ts_ns;
+	return ret;
+}
+
 int replay_surroundings_read(struct store *store, const struct demand_info *info,
+			     const struct demand_source *source,
 			     struct replay_surroundings *around, struct err *err)
 {
 	int ret;
 
 	memset(around, 0, sizeof(*around));
 	ret = context_read(store, info, &around->context, err);
-	return ret ? ret : extents_read(store, info, around, err);
+	if (!ret)
+		ret = flush_read(store, info, &around->context, err);
+	if (!ret)
+		ret = extents_read(store, info, around, err);
+	return ret ? ret : replay_hints(source, around->extents, around->nr_extents, err);
 }
 
 void replay_surroundings_release(struct replay_surroundings *around)

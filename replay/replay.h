@@ -32,6 +32,14 @@ struct demand_source {
 
 /* ---- kernel models: a fixed pipeline with a policy in it ----------------------------------------- */
 
+/* How a file was read in the record: what tells readahead of a model what to do (replay_hints()). */
+enum file_reading {
+	READING_UNKNOWN,
+	READING_AHEAD,		/* fills that nobody had asked for yet were seen in it */
+	READING_EXACT,		/* none were: as after POSIX_FADV_RANDOM */
+	READING_NEVER,		/* no read(2): metadata, mappings; its fills come as recorded */
+};
+
 /* A run of neighbouring page ids in one file (or address space): ids first_id .. first_id+pages-1. */
 struct replay_extent {
 	uint32_t first_id;
@@ -39,6 +47,7 @@ struct replay_extent {
 	uint32_t file_id;	/* 0: anonymous */
 	uint64_t first_index;	/* page index in the file, or address >> 12 */
 	uint64_t file_pages;	/* size of the file, UINT64_MAX if unknown */
+	enum file_reading reading;	/* the same for all extents of a file */
 };
 
 /* What the capture's context says; a field that is unknown has its model's default. */
@@ -49,11 +58,20 @@ struct replay_context {
 	uint64_t total_pages;		/* memory of the machine */
 	uint64_t limit_pages;		/* of the recorded memcg; UINT64_MAX: none */
 	uint64_t other_charge_pages;	/* charged to it but no page cache (kmem, anon) */
-	uint32_t read_ahead_pages;
+	uint32_t read_ahead_pages;	/* of the device that was read most; 0: unknown */
+	uint32_t max_io_pages;		/* its largest request; 0: unknown */
+	uint32_t max_folio_pages;	/* the largest folio that was added; 0: unknown */
+	uint64_t stats_flush_ns;	/* first periodic flush of memcg statistics; 0: unknown */
 	uint32_t swappiness;		/* 0..200 */
 	bool has_swap;
 	bool memcg_v2;
 };
+
+/*
+ * One pass over @source: fills in extents[].reading (by first_id, at most nr_extents). 0 or -errno.
+ */
+int replay_hints(const struct demand_source *source, struct replay_extent *extents,
+		 size_t nr_extents, struct err *err);
 
 struct kernel_config {
 	uint32_t capacity_pages;	/* the memcg's limit, or memory, to replay at */

@@ -1,17 +1,42 @@
 -- replay_context.sql - (fact, value) of a capture that kernel models take their defaults from; facts that
--- were not recorded give no row. See cmd/replay_db.c.
+-- were not recorded give no row. :path is the limited memcg (replay_memcg.sql) or NULL. See
+-- cmd/replay_db.c.
 WITH last AS (
 	SELECT subject, key, value, max(ts_ns) FROM context
 	WHERE capture_id = :capture_id AND subject NOT LIKE 'zoneinfo%'
 	GROUP BY subject, key
 ), memcg AS (
-	SELECT subject, key, value FROM last WHERE subject LIKE 'memcg:%' AND subject <> 'memcg:/'
+	SELECT key, value FROM last WHERE subject = 'memcg:' || :path
+), reads AS (
+	-- only chosen tasks' reads and faults are recorded; a million are enough to know the device
+	SELECT file_id, count(*) AS nr FROM (SELECT file_id FROM page_event
+		WHERE capture_id = :capture_id AND op IN ('read', 'fault') LIMIT 1000000)
+	GROUP BY file_id
+), device AS (
+	SELECT f.dev_major, f.dev_minor FROM reads r JOIN file f ON f.id = r.file_id
+	GROUP BY f.dev_major, f.dev_minor ORDER BY sum(r.nr) DESC LIMIT 1
+), queue AS (
+	SELECT key, value FROM last, device WHERE subject = 'bdi:' || dev_major || ':' || dev_minor
 )
 SELECT 'kernel_release', kernel_release FROM capture WHERE id = :capture_id
 UNION ALL SELECT 'nr_cpus', nr_cpus FROM capture WHERE id = :capture_id AND nr_cpus > 0
+UNION ALL SELECT 'nr_nodes', value FROM last WHERE subject = 'host' AND key = 'nr_numa_nodes'
+UNION ALL SELECT 'total_bytes', value FROM last WHERE subject = 'host' AND key = 'memory_bytes'
+UNION ALL SELECT 'memcg_v2', 1 FROM last WHERE subject = 'host' AND key = 'memcg_version' AND value = 2
 UNION ALL SELECT 'swappiness', value FROM last WHERE subject = 'sysctl' AND key = 'vm.swappiness'
-UNION ALL SELECT 'read_ahead_kb', max(value) FROM last WHERE subject LIKE 'bdi:%' AND key = 'read_ahead_kb'
-	HAVING count(*) > 0
-UNION ALL SELECT 'limit_bytes', min(CAST(value AS INTEGER)) FROM memcg
-	WHERE key IN ('memory.max', 'memory.limit_in_bytes') AND value <> 'max' HAVING count(*) > 0
-UNION ALL SELECT DISTINCT 'memcg_v2', 1 FROM memcg WHERE key = 'memory.max';
+UNION ALL SELECT 'swappiness', value FROM memcg WHERE key = 'swappiness'
+UNION ALL SELECT key, value FROM queue WHERE key IN ('read_ahead_kb', 'max_io_kb')
+UNION ALL SELECT 'limit_bytes', value FROM memcg WHERE key = 'limit_bytes'
+-- kernel memory and anonymous pages; else all that is charged less the cache
+UNION ALL SELECT 'other_charge_bytes', sum(value) FROM memcg
+	WHERE key IN ('kernel_bytes', 'stat.rss', 'stat.kernel', 'stat.anon')
+	HAVING sum(key IN ('kernel_bytes', 'stat.kernel')) > 0
+UNION ALL SELECT 'other_charge_bytes', sum(CASE key WHEN 'usage_bytes' THEN value ELSE -value END)
+	FROM memcg WHERE key IN ('usage_bytes', 'stat.cache')
+	HAVING count(*) = 2 AND (SELECT sum(key IN ('kernel_bytes', 'stat.kernel')) FROM memcg) = 0
+-- the first two million adds tell how large folios get
+UNION ALL SELECT 'max_folio_pages', max(pages) FROM (
+	SELECT pages FROM page_event WHERE capture_id = :capture_id AND op = 'add'
+		AND file_id IN (SELECT f.id FROM file f, device d
+			WHERE f.dev_major = d.dev_major AND f.dev_minor = d.dev_minor)
+	LIMIT 2000000) HAVING count(*) > 0;

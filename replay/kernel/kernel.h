@@ -48,7 +48,7 @@ enum page_flag {
 	PG_OF_PAGE = PG_RESIDENT | PG_SEEN | PG_DEMANDED | PG_TAIL,	/* all that a tail has */
 };
 
-enum { FOLIO_BATCH_MAX = 31, DEF_PRIORITY = 12, MAX_ORDER = 9, NO_PAGE = UINT32_MAX };
+enum { FOLIO_BATCH_MAX = 31, DEF_PRIORITY = 12, NO_PAGE = UINT32_MAX };
 
 struct links {
 	uint32_t next, prev;
@@ -88,6 +88,7 @@ struct open_file {
 	uint32_t start, size, async_size;	/* the window read last, pages */
 	uint32_t order;		/* of its folios */
 	bool stream;		/* one of several that read the file in order */
+	bool random;		/* POSIX_FADV_RANDOM */
 	uint64_t used;		/* when, counted in reads of the file */
 };
 
@@ -114,13 +115,20 @@ struct xa_node {
 
 enum { XA_CHUNK_BITS = 6, XA_CHUNK_PAGES = 1 << XA_CHUNK_BITS };
 
+enum readahead_mode {
+	READAHEAD_AUTO,
+	READAHEAD_RECORDED,
+	READAHEAD_MODEL,
+	READAHEAD_RANDOM,
+	READAHEAD_OFF
+};
+
 struct file_state {
 	uint32_t file_id;
 	uint32_t last_page, last_task;	/* of a replay that does not model readahead */
 	struct readers *readers;	/* of one that does; made at the first read */
+	enum readahead_mode readahead;	/* not AUTO */
 };
-
-enum readahead_mode { READAHEAD_RECORDED, READAHEAD_MODEL, READAHEAD_RANDOM, READAHEAD_OFF };
 
 /* How a kernel version differs: every difference is a parameter. */
 struct linux_params {
@@ -135,7 +143,7 @@ struct linux_params {
 	int readahead;			/* enum readahead_mode */
 	uint64_t ra_bytes;		/* read_ahead_kb; 0: as recorded */
 	uint64_t io_bytes;		/* max_sectors_kb: a larger request reads ahead this much */
-	uint64_t max_order;		/* of a folio; 0: single pages only */
+	int max_order;			/* of a folio; 0: single pages only; MAX_ORDER_RECORDED */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;
 };
@@ -162,7 +170,7 @@ struct kernel_model {
 	struct lruvec lruvec;
 	struct folio_batch lru_add, lru_activate;
 	struct kernel_counts n;
-	uint64_t now_ns, next_stats_ns, next_wakeup_ns;
+	uint64_t now_ns, next_stats_ns, next_wakeup_ns, first_flush_ns;
 	bool started;
 
 	uint32_t nr_ids;
@@ -184,7 +192,7 @@ struct kernel_model {
 	size_t nr_files;
 	uint8_t *order;		/* page -> order of its folio; valid while resident and large */
 	bool large;		/* folios of more than one page exist */
-	bool own_readahead;	/* modelled, not recorded */
+	uint32_t max_order;
 	uint32_t ra_pages, io_pages;
 	uint64_t metadata_bytes;
 };
@@ -304,7 +312,8 @@ static inline void demand_page(struct kernel_model *m, uint32_t page)
 }
 
 /* readahead.c */
-int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task);
+int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
+		   uint32_t task);
 void readahead_release(struct kernel_model *m);
 
 /* writeback.c */

@@ -25,13 +25,17 @@
 
 #include "replay/kernel/kernel.h"
 
-enum { EXTENT_HINT_BITS = 6 };
+enum { EXTENT_HINT_BITS = 6, MAX_ORDER_RECORDED = 10 };
 
 /* ---- parameters -------------------------------------------------------------------------------- */
 
 static const char *const readahead_modes[] = {
-	[READAHEAD_RECORDED] = "recorded", [READAHEAD_MODEL] = "model",
+	[READAHEAD_AUTO] = "auto", [READAHEAD_RECORDED] = "recorded", [READAHEAD_MODEL] = "model",
 	[READAHEAD_RANDOM] = "random", [READAHEAD_OFF] = "off", NULL
+};
+
+static const char *const orders[] = {
+	"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", [MAX_ORDER_RECORDED] = "recorded", NULL
 };
 
 #define P(field) offsetof(struct linux_params, field)
@@ -46,24 +50,26 @@ static const char *const readahead_modes[] = {
 	  "pages scanned at a time and least to reclaim (SWAP_CLUSTER_MAX)", NULL },		\
 	{ "stale_stats", PARAM_NS, P(stats_period_ns), "2s", 0, 1e12, "ns",			\
 	  "period of the memcg statistics flush; 0: always exact", NULL },			\
-	{ "stats_phase", PARAM_NS, P(stats_phase_ns), "1s", 0, 1e12, "ns",			\
-	  "first flush after the start of the stream", NULL },					\
+	{ "stats_phase", PARAM_NS, P(stats_phase_ns), "0", 0, 1e12, "ns",			\
+	  "first flush after the start of the stream; 0: as recorded, else half a period",	\
+	  NULL },										\
 	{ "reserve", PARAM_BYTES, P(reserve_bytes), "0", 0, 0, "bytes",				\
 	  "of the limit, not available to page cache", NULL },					\
 	{ "reserve_recorded", PARAM_BOOL, P(reserve_recorded), "on", 0, 0, NULL,		\
 	  "take off the limit what the capture had charged for other things", NULL },		\
 	{ "access_time", PARAM_NS, P(access_ns), "2us", 0, 1e9, "ns",				\
 	  "time of one access where the stream has no times", NULL },				\
-	{ "readahead", PARAM_ENUM, P(readahead), "recorded", 0, 0, NULL,			\
+	{ "readahead", PARAM_ENUM, P(readahead), "auto", 0, 0, NULL,				\
 	  "recorded: fills nobody asked for come as they were recorded; model: windows as the "	\
-	  "kernel opens them; random: as after POSIX_FADV_RANDOM; off: none",			\
+	  "kernel opens them; random: as after POSIX_FADV_RANDOM; off: none; auto: model or "	\
+	  "random by what the record shows of a file, recorded where it shows no reads",	\
 	  readahead_modes },									\
 	{ "read_ahead", PARAM_BYTES, P(ra_bytes), "0", 0, 1e9, "bytes",				\
 	  "largest window (read_ahead_kb); 0: as recorded, else 128K", NULL },			\
-	{ "max_io", PARAM_BYTES, P(io_bytes), "1280K", 0, 1e9, "bytes",				\
-	  "largest request of the device (max_sectors_kb)", NULL },				\
-	{ "max_order", PARAM_U64, P(max_order), "0", 0, MAX_ORDER, NULL,			\
-	  "largest folio, as a power of two of pages; 0: single pages", NULL },			\
+	{ "max_io", PARAM_BYTES, P(io_bytes), "0", 0, 1e9, "bytes",				\
+	  "largest request of the device (max_sectors_kb); 0: as recorded, else 1280K", NULL },	\
+	{ "max_order", PARAM_ENUM, P(max_order), "recorded", 0, 0, NULL,			\
+	  "largest folio, as a power of two of pages; recorded: as large as were seen", orders },	\
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
@@ -125,6 +131,23 @@ static int compare_file(const void *key, const void *file)
 	return compare_u32(key, &((const struct file_state *)file)->file_id);
 }
 
+/* What a file's reads do, by the parameter and by how the record shows it was read. */
+static enum readahead_mode file_readahead(const struct kernel_model *m, enum file_reading reading)
+{
+	if (m->p.readahead != READAHEAD_AUTO)
+		return (enum readahead_mode)m->p.readahead;
+	switch (reading) {
+	case READING_AHEAD:
+		return READAHEAD_MODEL;
+	case READING_EXACT:
+		return READAHEAD_RANDOM;
+	case READING_UNKNOWN:
+	case READING_NEVER:
+		break;
+	}
+	return READAHEAD_RECORDED;
+}
+
 static int init_extents(struct kernel_model *m, const struct kernel_config *config)
 {
 	static const struct replay_extent whole = { .pages = UINT32_MAX,
@@ -148,6 +171,7 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 		if (e->pages > m->nr_ids - e->first_id)
 			e->pages = m->nr_ids - e->first_id;
 		m->extent_file[i] = (uint32_t)(file - m->files);
+		m->files[m->extent_file[i]].readahead = file_readahead(m, e->reading);
 		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
 			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
 	}
@@ -164,7 +188,6 @@ static int init_pages(struct kernel_model *m)
 
 	m->flags = calloc((size_t)m->nr_ids + 1, sizeof(*m->flags));
 	m->links = malloc(nr_links * sizeof(*m->links));
-	m->large = m->p.max_order != 0;
 	m->order = m->large ? calloc((size_t)m->nr_ids + 1, sizeof(*m->order)) : NULL;
 	if (!m->flags || !m->links || (m->large && !m->order))
 		return -ENOMEM;
@@ -190,18 +213,28 @@ static void init_memcg(struct kernel_model *m, const struct kernel_config *confi
 	m->memcg.usage_pages = other;
 }
 
+static uint32_t first_known(uint64_t given_bytes, uint32_t recorded_pages, uint32_t else_bytes)
+{
+	if (given_bytes)
+		return (uint32_t)(given_bytes / PAGE_BYTES);
+	return recorded_pages ? recorded_pages : else_bytes / PAGE_BYTES;
+}
+
 static void init_readahead(struct kernel_model *m, const struct kernel_config *config)
 {
-	uint64_t bytes = m->p.ra_bytes;
+	const struct replay_context *c = config->context;
+	uint32_t max_folio = c && c->max_folio_pages ? c->max_folio_pages : 1;
 
-	m->ra_pages = 128 * 1024 / PAGE_BYTES;
-	if (config->context && config->context->read_ahead_pages)
-		m->ra_pages = config->context->read_ahead_pages;
-	if (bytes)
-		m->ra_pages = (uint32_t)(bytes / PAGE_BYTES);
-	m->io_pages = (uint32_t)(m->p.io_bytes / PAGE_BYTES);
-	m->own_readahead = m->p.readahead == READAHEAD_MODEL ||
-			   m->p.readahead == READAHEAD_RANDOM;
+	m->ra_pages = first_known(m->p.ra_bytes, c ? c->read_ahead_pages : 0, 128 * 1024);
+	m->io_pages = first_known(m->p.io_bytes, c ? c->max_io_pages : 0, 1280 * 1024);
+	m->max_order = (uint32_t)m->p.max_order;
+	if (m->p.max_order == MAX_ORDER_RECORDED)
+		for (m->max_order = 0; 2U << m->max_order <= max_folio;)
+			m->max_order++;
+	m->large = m->max_order != 0;
+	m->first_flush_ns = c && !m->p.stats_phase_ns ? c->stats_flush_ns : 0;
+	if (!m->p.stats_phase_ns)
+		m->p.stats_phase_ns = m->p.stats_period_ns / 2;
 }
 
 static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
@@ -212,6 +245,7 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 	if (m) {
 		m->p = *(const struct linux_params *)config->params;
 		m->nr_ids = config->nr_ids;
+		init_readahead(m, config);
 	}
 	if (!m || init_pages(m) || init_extents(m, config) || workingset_init(m)) {
 		linux_destroy(m);
@@ -219,7 +253,6 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 		return NULL;
 	}
 	init_memcg(m, config);
-	init_readahead(m, config);
 	if (m->memcg.other_pages + m->p.cluster_pages >= m->memcg.limit_pages) {
 		*code = err_set(err, -EINVAL, "%u pages are too few: %llu are charged to other "
 				"things (give a larger size, or reserve_recorded=off)",
@@ -314,9 +347,9 @@ static void lookup_pages(struct kernel_model *m, uint32_t page, uint32_t run, ui
 }
 
 /* One page at a time, without readahead of the model's own. */
-static void read_pages(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task)
+static void read_pages(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
+		       uint32_t task)
 {
-	struct file_state *file = page_file(m, page);
 	bool again = file->last_page == page && file->last_task == task;
 
 	for (uint32_t i = 0; i < run; i++, page++) {
@@ -340,7 +373,7 @@ static uint32_t write_order(struct kernel_model *m, uint32_t page, uint32_t left
 
 	if (!m->large)
 		return 0;
-	while (order < m->p.max_order && 2U << order <= left && !(index & ((2ULL << order) - 1)))
+	while (order < m->max_order && 2U << order <= left && !(index & ((2ULL << order) - 1)))
 		order++;
 	for (uint32_t i = 1; i < 1U << order; i++)
 		while (i < 1U << order && m->flags[page + i] & PG_RESIDENT)
@@ -391,7 +424,7 @@ static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 
 static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
-	if (m->p.readahead != READAHEAD_RECORDED)
+	if (page_file(m, page)->readahead != READAHEAD_RECORDED)
 		return;
 	for (uint32_t i = 0; i < run; i++, page++)
 		if (!(m->flags[page] & PG_RESIDENT))
@@ -440,6 +473,8 @@ static void start_clock(struct kernel_model *m, uint64_t now_ns)
 	m->started = true;
 	m->now_ns = now_ns;
 	m->next_stats_ns = m->p.stats_period_ns ? now_ns + m->p.stats_phase_ns : UINT64_MAX;
+	if (m->p.stats_period_ns && m->first_flush_ns >= now_ns)
+		m->next_stats_ns = m->first_flush_ns;
 	m->next_wakeup_ns = now_ns + m->p.dirty_wakeup_ns;
 }
 
@@ -462,15 +497,22 @@ struct record {
 	enum demand_op op;
 };
 
+static int read_any(struct kernel_model *m, const struct record *r)
+{
+	struct file_state *file = page_file(m, r->page);
+
+	if (file->readahead == READAHEAD_MODEL || file->readahead == READAHEAD_RANDOM)
+		return readahead_read(m, file, r->page, r->run, r->task);
+	read_pages(m, file, r->page, r->run, r->task);
+	return 0;
+}
+
 static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hit)
 {
 	switch (r->op) {
 	case DEMAND_READ:
 		lookup_pages(m, r->page, r->run, hit);
-		if (m->own_readahead)
-			return readahead_read(m, r->page, r->run, r->task);
-		read_pages(m, r->page, r->run, r->task);
-		return 0;
+		return read_any(m, r);
 	case DEMAND_WRITE:
 	case DEMAND_WRITE_WHOLE:
 		lookup_pages(m, r->page, r->run, hit);

@@ -133,7 +133,7 @@ static void ra_order(struct kernel_model *m, struct open_file *f)
 	}
 	if (f->size < end - page)
 		end = page + f->size;
-	while (f->order && (f->order > m->p.max_order || 1U << f->order > f->size))
+	while (f->order && (f->order > m->max_order || 1U << f->order > f->size))
 		f->order--;
 	while (page < end) {
 		uint32_t order = aligned_order(index, f->order, end - page), nr = 1U << order;
@@ -173,7 +173,7 @@ static void sync_ra(struct kernel_model *m, struct open_file *f, uint32_t page, 
 	uint32_t max = max_ra_pages(m, want), history;
 	bool to_start;
 
-	if (!m->ra_pages || m->p.readahead == READAHEAD_RANDOM) {
+	if (!m->ra_pages || f->random) {
 		max = m->io_pages > m->ra_pages ? m->io_pages : m->ra_pages;
 		want = m->ra_pages ? want : 1;
 		ra_unbounded(m, page, want < max ? want : max, 0);
@@ -300,7 +300,7 @@ static struct open_file *new_open_file(struct readers *r)
 	return oldest;
 }
 
-static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t task)
+static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t task, bool random)
 {
 	struct open_file *f = find_stream(r, page, task);
 	const struct recent_read *recent = f ? NULL : find_recent(r, page);
@@ -310,7 +310,7 @@ static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t
 		f = find_random(r, task);
 	if (!f) {
 		f = new_open_file(r);
-		*f = (struct open_file){ .stream = third, .task = task,
+		*f = (struct open_file){ .random = random, .stream = third, .task = task,
 					 .last_page = third ? recent->last_page : NO_PAGE };
 	}
 	f->used = ++r->nr_reads;
@@ -318,10 +318,8 @@ static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t
 	return f;
 }
 
-static struct readers *file_readers(struct kernel_model *m, uint32_t page)
+static struct readers *file_readers(struct kernel_model *m, struct file_state *file)
 {
-	struct file_state *file = page_file(m, page);
-
 	if (file->readers)
 		return file->readers;
 	file->readers = calloc(1, sizeof(*file->readers));
@@ -363,15 +361,16 @@ static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t
 }
 
 /* read(2) of @run pages with the readahead that it causes. 0 or -ENOMEM. */
-int readahead_read(struct kernel_model *m, uint32_t page, uint32_t run, uint32_t task)
+int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
+		   uint32_t task)
 {
-	struct readers *r = file_readers(m, page);
+	struct readers *r = file_readers(m, file);
 	uint32_t end = page + run;
 	struct open_file *f;
 
 	if (!r)
 		return -ENOMEM;
-	f = open_file_of(r, page, task);
+	f = open_file_of(r, page, task, file->readahead == READAHEAD_RANDOM);
 	f->prev_page = f->last_page;
 	while (page < end) {
 		bool fresh = !resident(m, page);
