@@ -54,6 +54,9 @@ int store_events_flush(struct store *store, struct err *err);	/* before a commit
 void store_events_forget(struct store *store);			/* after a rollback */
 void store_events_free(struct store *store);
 
+/* store_result.c: removes a result with its costs and intervals. */
+int store_result_forget(struct store *store, int64_t id, struct err *err);
+
 /* store_context.c */
 void store_context_free(struct store *store);
 

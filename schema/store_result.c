@@ -89,7 +89,7 @@ int store_result_find(struct store *store, const struct result_key *key, int64_t
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int forget_result(struct store *store, int64_t id, struct err *err)
+int store_result_forget(struct store *store, int64_t id, struct err *err)
 {
 	const struct value value = VALUE_OF_INT(id);
 	int code;
@@ -132,7 +132,7 @@ int store_result(struct store *store, const struct result_key *key, const char *
 	if (!code)
 		code = place_counters(values + 9, counters, nr_counters, err);
 	if (!code)
-		code = forget_result(store, *id, err);
+		code = store_result_forget(store, *id, err);
 	if (code)
 		return code;
 	values[0] = VALUE_OF_INT(*id);
