@@ -11,6 +11,8 @@
 	X(info) \
 	X(sql) \
 	X(replay) \
+	X(merge) \
+	X(export) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;

@@ -71,6 +71,9 @@ int query_open(struct store *store, struct query **query, const char *sql, struc
 /* The same; *tail is what follows the first statement (for scripts). *query NULL: nothing in it. */
 int query_open_tail(struct store *store, struct query **query, const char *sql, const char **tail,
 		    struct err *err);
+/* All rows of a table or view, by name: page_event and packed events too. -ENOENT: there is none. */
+int query_open_table(struct store *store, struct query **query, const char *table,
+		     struct err *err);
 int query_bind(struct query *query, int index, struct value value);	/* from 1 */
 int query_bind_name(struct query *query, const char *name, struct value value);	/* no such: 0 */
 /* 1: a row is there; 0: done; -errno. */

@@ -77,6 +77,30 @@ int query_open(struct store *store, struct query **query, const char *sql, struc
 	return code;
 }
 
+int query_open_table(struct store *store, struct query **query, const char *table,
+		     struct err *err)
+{
+	const struct value name = VALUE_OF_TEXT(table);
+	int64_t one;
+	bool found;
+	char *sql;
+	int code;
+
+	code = store_get_int(store, "SELECT 1 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE"
+			     " AND type IN ('table', 'view')"
+			     " UNION ALL SELECT 1 FROM event_table WHERE name = ?1 AND packed"
+			     " UNION ALL SELECT 1 WHERE ?1 = 'page_event' COLLATE NOCASE",
+			     &name, 1, &one, &found, err);
+	if (code)
+		return code;
+	if (!found)
+		return err_set(err, -ENOENT, "no table or view '%s' in '%s'", table, store->path);
+	sql = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
+	code = sql ? query_open(store, query, sql, err) : -ENOMEM;
+	sqlite3_free(sql);
+	return code;
+}
+
 int query_bind(struct query *query, int index, struct value value)
 {
 	return store_errno(query->store, store_bind(query->stmt, index, value));
