@@ -148,7 +148,7 @@ uint64_t page_packer_first_ts(const struct page_packer *packer)
 
 static inline uint32_t byte_length(uint64_t v)
 {
-	return (71 - __builtin_clzll(v | 1)) / 8;
+	return v ? (71 - __builtin_clzll(v)) / 8 : 0;
 }
 
 /* What each guess would cost for these events. */

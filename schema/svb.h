@@ -97,7 +97,8 @@ static inline size_t column_max_bytes(size_t nr)
 
 /*
  * Writes @nr values in the mode that takes the fewest bytes and returns the end. @any: 0 if
- * the caller knows that all are 0 (spares a pass). @scratch: room for 2 * nr values; its content is lost.
+ * the caller knows that all are 0 (spares a pass). @scratch: room for 2 * nr values; its content is
+ * lost.
  */
 uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32_t any,
 		       uint32_t *scratch);
