@@ -6,6 +6,17 @@
 	X(fifo) \
 	X(lru) \
 	X(clock) \
+	X(random) \
+	X(lfu) \
+	X(slru) \
+	X(twoq) \
+	X(arc) \
+	X(car) \
+	X(clockpro) \
+	X(lirs) \
+	X(s3fifo) \
+	X(sieve) \
+	X(wtinylfu) \
 	X(opt)
 
 #define DECLARE(name) extern const struct model_ops name##_ops;

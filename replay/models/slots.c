@@ -68,12 +68,12 @@ int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitma
 		ok = ok && s->page_at;
 	}
 	for (int i = 0; i < nr_bitmaps; i++) {
-		s->bits[i] = model_alloc(8 * nr_words);
+		s->bits[i] = model_alloc(8 * nr_words + 8);
 		ok = ok && s->bits[i];
 	}
 	if (!ok)
 		return err_set(err, -ENOMEM, "no memory for the slots of %u pages", nr_ids);
-	memset(s->bits[0], 0xff, 8 * nr_words);
+	memset(s->bits[0], 0xff, 8 * nr_words + 8);	/* one word more: searches end there */
 	return 0;
 }
 

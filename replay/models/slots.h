@@ -109,6 +109,54 @@ static inline uint32_t bit_next(const uint64_t *bits, uint32_t i)
 	return w * 64 + __builtin_ctzll(word);
 }
 
+/* The same in @bits without @but. */
+static inline uint32_t bit_next_not(const uint64_t *bits, const uint64_t *but, uint32_t i)
+{
+	uint32_t w = i >> 6;
+	uint64_t word = (bits[w] & ~but[w]) >> (i & 63) << (i & 63);
+
+	while (__builtin_expect(!word, 0)) {
+		w++;
+		word = bits[w] & ~but[w];
+	}
+	return w * 64 + __builtin_ctzll(word);
+}
+
+/* The same in both @bits and @and. */
+static inline uint32_t bit_next_both(const uint64_t *bits, const uint64_t *and, uint32_t i)
+{
+	uint32_t w = i >> 6;
+	uint64_t word = (bits[w] & and[w]) >> (i & 63) << (i & 63);
+
+	while (__builtin_expect(!word, 0)) {
+		w++;
+		word = bits[w] & and[w];
+	}
+	return w * 64 + __builtin_ctzll(word);
+}
+
+/* Gives @page the next slot; not if slots_full(). */
+static inline uint32_t slots_push(struct slots *s, uint32_t page)
+{
+	s->of[page] = s->next;
+	return s->next++;
+}
+
+/* The same with page_at. */
+static inline uint32_t slots_push_page(struct slots *s, uint32_t page)
+{
+	s->page_at[s->next] = page;
+	return slots_push(s, page);
+}
+
+/* @pct of @pages, rounded down, but at least @least. */
+static inline uint32_t share_pages(uint32_t pages, double pct, uint32_t least)
+{
+	uint32_t share = (uint32_t)((double)pages * pct / 100);
+
+	return share < least ? least : share;
+}
+
 /* Asks for the slot of the access a few ahead of @i. */
 static inline void slots_prefetch(const uint32_t *of, const struct model_batch *batch, size_t i)
 {

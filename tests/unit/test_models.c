@@ -7,7 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "oracles/adaptive.h"
 #include "oracles/basic.h"
+#include "oracles/queues.h"
 
 enum { MAX_OPS = 3000, MAX_IDS = 400 };
 
@@ -24,6 +26,17 @@ static const struct subject subjects[] = {
 	{ "fifo", oracle_fifo },
 	{ "lru", oracle_lru },
 	{ "clock", oracle_clock },
+	{ "random", oracle_random },
+	{ "lfu", oracle_lfu },
+	{ "slru", oracle_slru },
+	{ "2q", oracle_2q },
+	{ "arc", oracle_arc },
+	{ "car", oracle_car },
+	{ "clock-pro", oracle_clockpro },
+	{ "lirs", oracle_lirs },
+	{ "s3fifo", oracle_s3fifo },
+	{ "sieve", oracle_sieve },
+	{ "wtinylfu", oracle_wtinylfu },
 	{ "opt", oracle_opt, NO_EVICTIONS_AFTER_REMOVE },
 };
 
@@ -183,8 +196,8 @@ static void check_subject(const struct subject *subject, int nr_streams, bool re
 		size_t nr = make_trace(&state, trace, nr_ids, removes);
 		uint64_t seed = rand_next(&state);
 		struct oracle oracle = {
-			.ops = trace, .nr_ops = nr, .capacity = capacity, .seed = seed,
-			.params = params, .hit = oracle_hit,
+			.ops = trace, .nr_ops = nr, .capacity = capacity, .nr_ids = nr_ids,
+			.seed = seed, .params = params, .hit = oracle_hit,
 		};
 
 		random_params(ops, &state, params);

@@ -21,7 +21,7 @@ struct trace_op {
 struct oracle {
 	const struct trace_op *ops;
 	size_t nr_ops;
-	uint32_t capacity;
+	uint32_t capacity, nr_ids;
 	uint64_t seed;
 	const void *params;
 	/* results */
