@@ -9,9 +9,11 @@
 #include "schema/store.h"
 
 extern const char sql_schema_views[];
+extern const char sql_schema_migrate_1[];
 
 static const char *const steps[STORE_VERSION] = {
 	[0] = NULL,	/* no version 0 was ever written */
+	[1] = sql_schema_migrate_1,
 };
 
 static int run_steps(struct store *store, int from_version, struct err *err)
@@ -29,17 +31,32 @@ static int run_steps(struct store *store, int from_version, struct err *err)
 	return store_exec(store, sql, err);
 }
 
+/* Another process may have been faster: what counts is the version now that nobody else can write. */
+static int upgrade(struct store *store, struct err *err)
+{
+	int64_t version;
+	bool found;
+	int code;
+
+	code = store_get_int(store, "PRAGMA user_version", NULL, 0, &version, &found, err);
+	if (code || version >= STORE_VERSION)
+		return code;
+	return run_steps(store, (int)version, err);
+}
+
 int store_migrate(struct store *store, int from_version, struct err *err)
 {
-	int code = store_exec(store, "BEGIN EXCLUSIVE", err);
+	struct err why = { 0 };
+	int code = store_exec(store, "BEGIN EXCLUSIVE", &why);
 
-	if (code)
-		return code;
-	code = run_steps(store, from_version, err);
-	if (code) {
+	if (!code)
+		code = upgrade(store, &why);
+	if (!code)
+		code = store_exec(store, "COMMIT", &why);
+	if (!code)
+		return 0;
+	if (store_in_transaction(store))
 		store_exec(store, "ROLLBACK", NULL);
-		return err_set(err, code, "cannot upgrade '%s' from version %d", store->path,
-			       from_version);
-	}
-	return store_exec(store, "COMMIT", err);
+	return err_set(err, code, "cannot upgrade '%s' from version %d: %s", store->path, from_version,
+		       why.text);
 }

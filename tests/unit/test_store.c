@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include <sqlite3.h>
+
 #include "schema/schema.h"
 
 static char dir[64];
@@ -102,7 +104,7 @@ static void header_names_the_program_and_version(void **state)
 	struct store *store = create();
 
 	assert_int_equal(get(store, "PRAGMA application_id"), 0x50675265);
-	assert_int_equal(get(store, "PRAGMA user_version"), 1);
+	assert_int_equal(get(store, "PRAGMA user_version"), 2);
 	assert_int_equal(get(store, "PRAGMA page_size"), 4096);
 	assert_int_equal(get(store, "SELECT count(*) FROM pragma_journal_mode WHERE "
 			     "journal_mode = 'wal'"), 1);
@@ -413,6 +415,97 @@ static void file_size_limit_is_reported_and_leaves_a_sound_file(void **state)
 	store_close(store, NULL);
 }
 
+/* ---- older versions -------------------------------------------------------------------------- */
+
+static void make_old(const char *script)
+{
+	char text[65536];
+	FILE *file = fopen(script, "r");
+	char *message = NULL;
+	sqlite3 *db;
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	assert_true(feof(file));
+	fclose(file);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, text, NULL, NULL, &message))
+		fail_msg("%s: %s", script, message);
+	sqlite3_close(db);
+}
+
+/* Names of all tables, columns, types, indexes and views that @a has and @b has not. */
+static void assert_has_all(struct store *a, const char *b)
+{
+	static const char lacking[] =
+		"WITH mine(what) AS (SELECT t.type || ' ' || t.name || ' ' || coalesce(c.name || ' ' || "
+		" c.type || ' ' || c.hidden, '') FROM main.sqlite_schema t LEFT JOIN "
+		" pragma_table_xinfo(t.name, 'main') c), other(what) AS (SELECT t.type || ' ' || t.name || "
+		" ' ' || coalesce(c.name || ' ' || c.type || ' ' || c.hidden, '') FROM other.sqlite_schema t "
+		" LEFT JOIN pragma_table_xinfo(t.name, 'other') c) "
+		"SELECT group_concat(what, char(10)) FROM (SELECT what FROM %s EXCEPT SELECT what FROM %s)";
+	struct err err = { 0 };
+	char sql[1024];
+	struct query *query;
+
+	snprintf(sql, sizeof(sql), "ATTACH '%s' AS other", b);
+	assert_int_equal(store_exec(a, sql, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(sql, sizeof(sql), lacking, i ? "other" : "mine", i ? "mine" : "other");
+		if (query_open(a, &query, sql, &err) || query_step(query, &err) != 1)
+			fail_msg("%s", err.text);
+		if (!query_is_null(query, 0))
+			fail_msg("only in the %s:\n%s", i ? "new file" : "upgraded file",
+				 query_text(query, 0));
+		query_close(query);
+	}
+	assert_int_equal(store_exec(a, "DETACH other", NULL), 0);
+}
+
+static void version_1_is_upgraded_to_what_is_made_new(void **state)
+{
+	struct err err = { 0 };
+	char fresh[160];
+	struct store *store;
+
+	snprintf(fresh, sizeof(fresh), "%s/new.db", dir);
+	assert_int_equal(store_create(&store, fresh, 0, NULL), 0);
+	store_close(store, NULL);
+	make_old("tests/data/version-1.sql");
+	assert_int_equal(store_open(&store, path, STORE_READONLY, &err), -EROFS);
+	assert_non_null(strstr(err.text, "upgrade"));
+	err.text[0] = '\0';
+	if (store_open(&store, path, 0, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(get(store, "PRAGMA user_version"), 2);
+	assert_has_all(store, fresh);
+	assert_int_equal(get(store, "SELECT hit_ratio = 0.4 FROM replay_result"), 1);
+	assert_int_equal(get(store, "SELECT nr_reclaimed FROM reclaim_episode"), 32);
+	assert_int_equal(get(store, "SELECT pid IS NULL FROM demand_extent"), 1);
+	store_close(store, NULL);
+	assert_int_equal(store_open(&store, path, STORE_READONLY, NULL), 0);
+	store_close(store, NULL);
+}
+
+static void failed_upgrade_leaves_the_old_file(void **state)
+{
+	struct err err = { 0 };
+	struct store *store;
+	sqlite3 *db;
+
+	make_old("tests/data/version-1.sql");
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	/* what the step is to add is there already */
+	sqlite3_exec(db, "CREATE INDEX gap_by_end ON gap(cpu)", NULL, NULL, NULL);
+	sqlite3_close(db);
+	assert_int_not_equal(store_open(&store, path, 0, &err), 0);
+	assert_non_null(strstr(err.text, "cannot upgrade"));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "SELECT pid FROM demand_extent", NULL, NULL, NULL),
+			 SQLITE_ERROR);
+	sqlite3_close(db);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -435,6 +528,8 @@ int main(void)
 		TEST(task_rows_follow_exec_and_cgroup_changes),
 		TEST(values_survive_binding),
 		TEST(rollback_leaves_nothing),
+		TEST(version_1_is_upgraded_to_what_is_made_new),
+		TEST(failed_upgrade_leaves_the_old_file),
 		TEST(file_size_limit_is_reported_and_leaves_a_sound_file),
 	};
 
