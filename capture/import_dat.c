@@ -17,6 +17,7 @@
 #include <trace-cmd/trace-cmd.h>
 
 #include "capture/import_read.h"
+#include "capture/import_salvage.h"
 #include "capture/import_sink.h"
 
 /* In the library since 2.9, in no public header; absent: the facts stay unknown. */
@@ -53,6 +54,8 @@ struct dat {
 	uint32_t last_pid;
 	int64_t symbol[MAX_SYMBOLS];	/* addresses whose names are stored */
 	int nr_symbols;
+	bool is_cut;		/* the file was cut short: what is read is its readable part */
+	uint64_t file_bytes;
 };
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -336,6 +339,7 @@ void dat_close(struct dat *d)
 int dat_open(struct dat **out, const char *path, struct err *err)
 {
 	struct dat *d = calloc(1, sizeof(*d));
+	int fd = -1, ret = 0;
 
 	*out = NULL;
 	if (d)
@@ -347,8 +351,15 @@ int dat_open(struct dat **out, const char *path, struct err *err)
 	d->last_pid = UINT32_MAX;
 	tracecmd_set_loglevel(TEP_LOG_NONE);
 	tep_set_loglevel(TEP_LOG_NONE);
+	ret = dat_salvage(path, &fd, &d->file_bytes, err);
+	if (ret) {
+		dat_close(d);
+		return ret;
+	}
+	d->is_cut = fd >= 0;
 	errno = 0;
-	d->handle = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	d->handle = d->is_cut ? tracecmd_open_fd(fd, TRACECMD_FL_LOAD_NO_PLUGINS) :
+				tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (!d->handle) {
 		dat_close(d);
 		return err_set(err, -EBADMSG, "cannot read '%s': libtracecmd refuses it%s%s "
@@ -372,5 +383,10 @@ int import_trace_dat(struct import_sink *sink, struct err *err)
 	if (ret)
 		return ret;
 	ret = records_import(d, err);
+	if (!ret && d->is_cut)
+		ret = err_set(err, -EBADMSG, "'%s' was cut short at %llu bytes: the %llu events that can be "
+			      "read are kept (copy it again for the rest)", sink->path,
+			      (unsigned long long)d->file_bytes,
+			      (unsigned long long)sink->result->nr_events);
 	return import_sink_finish(sink, ret, err);
 }

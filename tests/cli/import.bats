@@ -252,3 +252,58 @@ recording() {
 	[ "$status" = 4 ]
 	[[ $output = *"cannot create '/proc/none/run.db'"* ]]
 }
+
+@test "CPUs are merged by time: marks and deletes of both are in one order" {
+	import $data/linux-6.12-2cpus.dat
+	[ "$(ask "SELECT group_concat(n, ' ') FROM (SELECT count(*) n FROM page_event GROUP BY cpu ORDER BY cpu)")" = "585 322" ]
+	[ "$(ask "SELECT nr_cpus FROM capture")" = 2 ]
+	# the second CPU has a part of what the first one has: the same records, so the same verdicts
+	[ "$(ask "SELECT count(*) FROM page_event b LEFT JOIN page_event a ON a.cpu = 0 AND a.ts_ns = b.ts_ns AND a.op = b.op AND a.pfn IS b.pfn AND a.flags = b.flags WHERE b.cpu = 1 AND a.ts_ns IS NULL")" = 0 ]
+}
+
+@test "a trace.dat that was cut short gives what is left of it, exit 3" {
+	local f=$BATS_TEST_TMPDIR/cut.dat kept=0 n
+	for n in 8300 60000 120000 276200; do
+		head -c $n $data/linux-6.12-classic.dat >"$f"
+		run ./pagereel import --force -o "$db" "$f"
+		[ "$status" = 3 ]
+		[[ $output = *"was cut short at $n bytes: the "*" events that can be read are kept"* ]]
+		[ "$(ask "SELECT status FROM capture")" = failed ]
+		[ "$(ask "SELECT count(*) FROM page_event")" -ge $kept ]
+		kept=$(ask "SELECT count(*) FROM page_event")
+	done
+	[ "$kept" -gt 30000 ]
+	head -c 80000 $data/linux-6.12-v6.dat >"$f"
+	run ./pagereel import --force -o "$db" "$f"
+	[ "$status" = 3 ]
+	[[ $output = *"the 418 events that can be read are kept"* ]]
+	head -c 18000 $data/linux-6.12-2cpus.dat >"$f"
+	run ./pagereel import --force -o "$db" "$f"
+	[ "$status" = 3 ]
+	[[ $output = *"the 779 events"* ]]
+	rm "$db"
+	for n in 20 300 3000; do
+		head -c $n $data/linux-6.12-v6.dat >"$f"
+		run ./pagereel import -o "$db" "$f"
+		[ "$status" = 3 ]
+		[[ $output = *"ends at $n within its head"* ]]
+		[ ! -e "$db" ]
+	done
+}
+
+@test "a damaged trace.dat never crashes the import, and never the database" {
+	local f=$BATS_TEST_TMPDIR/bad.dat n=0 base at
+	for base in linux-6.12-v6.dat linux-6.12-2cpus.dat; do
+		for at in 11 13 18 22 30 37 45 250 320 600 2100 3000 5200 5490 5500 5520 5650 5700 8192 8196 9000 12000 \
+			16384 16390 18000 19700 19740; do
+			cp $data/$base "$f"
+			printf '\377\377\377\177' | dd of="$f" bs=1 seek=$at conv=notrunc status=none
+			run ./pagereel import --force -o "$db" "$f"
+			[ "$status" = 0 ] || [ "$status" = 3 ] || { echo "$base at $at: $status: $output"; return 1; }
+			[ ! -e "$db" ] || [ "$(sqlite3 "$db" 'PRAGMA integrity_check')" = ok ]
+			[ ! -e "$db" ] || [ "$(ask "SELECT count(*) FROM capture WHERE status = 'running'")" = 0 ]
+			n=$((n + 1))
+		done
+	done
+	[ $n = 54 ]
+}

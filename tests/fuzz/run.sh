@@ -43,6 +43,12 @@ seeds() { # TARGET DIR
 		{ printf '\1'; head -c 240 /dev/zero; } >"$2/$((n++))"
 		printf '\2%s\n' 10 20 word 10 >"$2/$((n++))"
 		printf '\202%s\n' 10 20 18446744073709551615 >"$2/$((n++))" ;;
+	fuzz_salvage)
+		for f in tests/data/linux-*.dat; do
+			head -c 9000 "$f" >"$2/$((n++))"
+			head -c 5600 "$f" >"$2/$((n++))"
+			head -c 18000 "$f" >"$2/$((n++))"
+		done ;;
 	fuzz_record)
 		for n in $(seq 0 30); do
 			{ printf "\\x$(printf %02x "$n")"; head -c 96 /dev/zero; } >"$2/$n"
