@@ -421,6 +421,37 @@ static bool added_between(struct demand_derive *d, const struct task *t,
 	return added == ~0ULL >> (64 - gap);
 }
 
+/*
+ * Pages just before the request's first event that the task has added since its last demand, in folios
+ * that end there: readahead starts where the request does, so they were asked for, wherever the last
+ * read was. (Where a file system widens the window downwards by whole folios, as for compressed
+ * extents, it is too much by that.)
+ */
+static uint64_t added_before(struct demand_derive *d, const struct task *t,
+			     const struct demand_record *r)
+{
+	uint64_t from = 0, end = 0;
+
+	for (uint32_t slot = t->first_add; slot != NO_SLOT; slot = slot_at(d, slot)->next_add) {
+		const struct demand_record *add = &slot_at(d, slot)->record;
+
+		if (add->space != r->space)
+			continue;
+		if (add->index != end)
+			from = add->index;
+		end = add->index + add->pages;
+		if (end == r->index)
+			return r->index - from;
+	}
+	return 0;
+}
+
+/* Does the event go on with the request of the task's last one? */
+static bool continues(const struct task *t, const struct demand_record *r, uint64_t last)
+{
+	return t->read_space == r->space + 1 && t->read_last == last && r->index > t->request_start;
+}
+
 static int derive_read(struct demand_derive *d, struct demand_record *r)
 {
 	const struct demand_space *space = demand_pages_space_at(d->pages, r->space);
@@ -439,6 +470,11 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 	if (same_length(t, r, last) || added_between(d, t, r)) {
 		r->pages += r->index - t->read_end;
 		r->index = t->read_end;
+	} else if (!continues(t, r, last)) {
+		uint64_t before = added_before(d, t, r);
+
+		r->pages += before;
+		r->index -= before;
 	}
 	task_has_read(t, r, last);
 	settle_adds(d, t, r->space, r->index, r->pages);

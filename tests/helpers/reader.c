@@ -39,7 +39,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void make(const char *path, uint64_t bytes)
+static void make(const char *path, uint64_t bytes, int sync)
 {
 	static char buf[1 << 16];
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -57,7 +57,7 @@ static void make(const char *path, uint64_t bytes)
 			die(path);
 		bytes -= (uint64_t)put;
 	}
-	if (fsync(fd) || close(fd))
+	if ((sync && fsync(fd)) || close(fd))
 		die(path);
 }
 
@@ -160,12 +160,14 @@ int main(int argc, char **argv)
 	char path[4096];
 
 	if (!strcmp(what, "make") && argc == 4) {
-		make(argv[2], strtoull(argv[3], NULL, 10));
+		make(argv[2], strtoull(argv[3], NULL, 10), 1);
 	} else if (!strcmp(what, "makedir") && argc == 4) {
 		for (int i = 0; i < atoi(argv[3]); i++) {
 			snprintf(path, sizeof(path), "%s/f%d", argv[2], i);
-			make(path, 1 + next() % 24000);
+			make(path, 1 + next() % 24000, 0);
 		}
+		if (syncfs(open(argv[2], O_RDONLY | O_DIRECTORY)))
+			die(argv[2]);
 	} else if (!strcmp(what, "read") && argc == 6) {
 		printf("%llu\n", (unsigned long long)read_file(argv[2], (size_t)atol(argv[3]),
 			strtoull(argv[4], NULL, 10), !strcmp(argv[5], "random")));

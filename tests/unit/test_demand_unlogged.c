@@ -11,6 +11,7 @@
 
 struct read_event {
 	uint64_t index, last;
+	uint8_t op;	/* PAGE_OP_READ is 0 */
 };
 
 /* The pages that the demand stream has for @events of one task and a file of 4096 pages. */
@@ -32,7 +33,7 @@ static uint64_t accesses_of(const struct read_event *events, int nr)
 	packer = page_packer_new(capture, 0, 0);
 	for (int i = 0; i < nr; i++)
 		page_packer_add(packer, &(struct page_event){
-			.ts_ns = 1000 + (uint64_t)i * 10, .op = PAGE_OP_READ, .pid = 7, .file_id = 1,
+			.ts_ns = 1000 + (uint64_t)i * 10, .op = events[i].op, .pid = 7, .file_id = 1,
 			.page_index = events[i].index,
 			.pages = (uint32_t)(events[i].last - events[i].index + 1) });
 	assert_int_equal(page_packer_take(packer, &chunk), 0);
@@ -57,6 +58,20 @@ static void a_request_that_begins_late_is_completed(void **state)
 	assert_int_equal(accesses_of(events, ARRAY_SIZE(events)), 1536);
 }
 
+static void pages_added_before_the_first_event_were_asked_for(void **state)
+{
+	/* a cold random read of 16 pages at 64, of which two came in first; then one at 640, whole, with
+	 * readahead behind it; then one that finds its pages */
+	static const struct read_event events[] = {
+		{ 64, 64, PAGE_OP_ADD }, { 65, 65, PAGE_OP_ADD }, { 66, 79, PAGE_OP_ADD }, { 66, 79 },
+		{ 640, 671, PAGE_OP_ADD }, { 640, 655 }, { 656, 671 },
+		/* not contiguous; a folio that begins before the request */
+		{ 100, 103, PAGE_OP_ADD }, { 110, 125, PAGE_OP_ADD }, { 112, 127 },
+	};
+
+	assert_int_equal(accesses_of(events, ARRAY_SIZE(events)), 4 * 16);
+}
+
 static void random_and_growing_requests_are_left_alone(void **state)
 {
 	static const struct read_event random_reads[] = {
@@ -74,6 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_that_begins_late_is_completed),
+		cmocka_unit_test(pages_added_before_the_first_event_were_asked_for),
 		cmocka_unit_test(random_and_growing_requests_are_left_alone),
 	};
 
