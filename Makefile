@@ -101,6 +101,11 @@ unit-asan:
 check-layers:
 	@tests/check-layers.sh
 
+# The four case studies: bounds checked, databases in $(BUILD)/cases, pages in docs/cases renewed.
+cases: all
+	@docs/cases/update.sh $(BUILD)/cases
+	@mkdir -p $(BUILD)/cases && ./pagereel case all --force -o $(BUILD)/cases
+
 # Measures the codecs again: lines for replay/components/codec_cost.c (wants liblzo2-dev, liblz4-dev).
 codec-costs: tests/measure/codec_cost.c
 	@mkdir -p $(BUILD)
@@ -161,5 +166,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
+.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
 .SECONDARY:

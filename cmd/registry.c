@@ -13,6 +13,7 @@
 	X(replay) \
 	X(merge) \
 	X(export) \
+	X(case) \
 	X(models)
 
 #define DECLARE(name) extern const struct command cmd_##name;

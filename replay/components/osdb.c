@@ -28,7 +28,7 @@ const struct param osdb_params_table[] = {
 	  "process memory touched once", NULL },
 	{ "busy", PARAM_BYTES, P(busy_anon_bytes), "4M", 4096, 1e12, "bytes",
 	  "process memory touched all the time", NULL },
-	{ "accesses", PARAM_U64, P(nr_accesses), "1000000", 0, 4e9, NULL,
+	{ "accesses", PARAM_COUNT, P(nr_accesses), "1000000", 0, 4e9, NULL,
 	  "random accesses to the working set", NULL },
 	{ "write_share", PARAM_DOUBLE, P(write_share), "0.5", 0, 1, NULL,
 	  "of them that change the page", NULL },

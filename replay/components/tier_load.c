@@ -28,8 +28,8 @@ enum { DIRECT_PAGES = 32, NONE = UINT32_MAX };
 #define L(field) offsetof(struct tier_load, field)
 const struct param tier_load_table[] = {
 	{ "memory", PARAM_U64, L(memory_pages), "16384", 256, 4e9, "pages", "cache and pool", NULL },
-	{ "pages", PARAM_U64, L(nr_pages), "262144", 1, 4e9, "pages", "distinct", NULL },
-	{ "reads", PARAM_U64, L(nr_reads), "262144", 1, 1e12, NULL, "of a page each", NULL },
+	{ "pages", PARAM_COUNT, L(nr_pages), "262144", 1, 4e9, "pages", "distinct", NULL },
+	{ "reads", PARAM_COUNT, L(nr_reads), "262144", 1, 1e12, NULL, "of a page each", NULL },
 	{ "shuffled", PARAM_BOOL, L(shuffled), "0", 0, 0, NULL, "same random order each round", NULL },
 	{ "disk_page", PARAM_DOUBLE, L(disk_page_ns), "13653", 0, 1e9, "ns", "transfer of a page", NULL },
 	{ "seek", PARAM_DOUBLE, L(seek_ns), "0", 0, 1e9, "ns", "before each page", NULL },
@@ -40,7 +40,7 @@ const struct param tier_load_table[] = {
 	{ "think", PARAM_DOUBLE, L(think_ns), "0", 0, 1e9, "ns", "idle between reads", NULL },
 	{ "in_lock", PARAM_BOOL, L(in_lock), "1", 0, 0, NULL, "the put is inside the lock", NULL },
 	{ "cpus", PARAM_U64, L(nr_cpus), "2", 1, 1024, "CPUs", "online", NULL },
-	{ "warmup", PARAM_U64, L(warmup_reads), "0", 0, 1e12, NULL, "reads not counted", NULL },
+	{ "warmup", PARAM_COUNT, L(warmup_reads), "0", 0, 1e12, NULL, "reads not counted", NULL },
 	{ 0 }
 };
 #undef L
