@@ -67,6 +67,8 @@ struct demand_rules {
 	bool exact;		/* requests are what they say: synthetic streams and cache traces */
 	bool fills_only;	/* no event shows a hit: every add is a demand */
 	bool sees_writes;	/* file system events show every write: dirty pages say nothing new */
+	struct file_map *followed;	/* (0, pid) of tasks with demand; NULL: all are followed */
+	uint32_t nr_followed;		/* ids up to this are in it */
 };
 
 typedef int (*demand_sink)(void *ctx, const struct demand_record *record);
@@ -76,8 +78,9 @@ struct demand_derive;
 struct demand_derive *demand_derive_new(const struct demand_rules *rules,
 					struct demand_pages *pages, demand_sink sink, void *ctx);
 void demand_derive_free(struct demand_derive *derive);
-/* Before everything else, each event once: how far files reach. */
-int demand_derive_survey(struct demand_pages *pages, const struct page_event *event);
+/* Before everything else, each event once: how far files reach, and which tasks were followed. */
+int demand_derive_survey(struct demand_pages *pages, struct demand_rules *rules,
+			 const struct page_event *event);
 /* 0, -ENOMEM or what the sink returned. */
 int demand_derive_event(struct demand_derive *derive, const struct page_event *event);
 /* No event follows: sends what waits. */

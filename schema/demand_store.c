@@ -3,8 +3,8 @@
  * demand_store.c - derives the demand stream of a capture and stores it.
  *
  * The page events are read two or three times, so that memory depends on the number of distinct pages
- * and not on the length of the capture: how far files reach (only where requests must be clipped);
- * which pages there are; then, with the ids allotted, the records themselves.
+ * and not on the length of the capture: how far files reach and which tasks were followed (unless
+ * requests are exact); which pages there are; then, with the ids allotted, the records themselves.
  *
  * A thinned capture recorded only events whose first page index is a multiple of a power of two. Its
  * records are cut down to such pages, whatever their length: a sample of the pages, each with
@@ -243,7 +243,7 @@ static int pass_survey(struct builder *b)
 	if (code)
 		return code;
 	while ((code = page_merge_next(merge, &row, b->err)) == 1) {
-		code = demand_derive_survey(b->pages, row.event);
+		code = demand_derive_survey(b->pages, &b->rules, row.event);
 		if (code)
 			break;
 	}
@@ -564,12 +564,14 @@ static int builder_run(struct builder *b)
 	rules_set(b);
 	b->pages = demand_pages_new();
 	b->tasks = file_map_new(1);
-	code = b->pages && b->tasks ? demand_columns_new(&b->columns) : -ENOMEM;
+	b->rules.followed = file_map_new(1);
+	code = b->pages && b->tasks && b->rules.followed ? demand_columns_new(&b->columns) : -ENOMEM;
 	if (!code)
 		code = build_in_transaction(b);
 	demand_columns_free(&b->columns);
 	demand_pages_free(b->pages);
 	file_map_free(b->tasks);
+	file_map_free(b->rules.followed);
 	free(b->task_pids);
 	if (code == -ENOMEM)
 		err_set(b->err, code, "no memory for the demand stream of '%s'",

@@ -465,8 +465,9 @@ static void an_add_is_demanded_or_readahead(void **state)
 	emit(f, .op = PAGE_OP_FAULT, .pid = 5, .file_id = 1, .page_index = 50);
 	emit(f, .op = PAGE_OP_ADD, .pid = 5, .file_id = 1, .page_index = 48, .pages = 4);
 	emit(f, .op = PAGE_OP_MAP, .pid = 5, .file_id = 1, .page_index = 48, .pages = 16);
+	emit(f, .op = PAGE_OP_READ, .pid = 9, .file_id = 1, .page_index = 200);
 	list = derive_and_read(f);
-	assert_int_equal(list.nr, 9);
+	assert_int_equal(list.nr, 10);
 	assert_seen(&list, 0, DEMAND_READAHEAD, 5, 8, 2);
 	assert_seen(&list, 1, DEMAND_READAHEAD, 5, 12, 4);
 	assert_seen(&list, 2, DEMAND_READAHEAD, 5, 16, 4);
@@ -476,6 +477,25 @@ static void an_add_is_demanded_or_readahead(void **state)
 	assert_seen(&list, 6, DEMAND_READAHEAD, 5, 48, 2);
 	assert_seen(&list, 7, DEMAND_READAHEAD, 5, 51, 1);
 	assert_seen(&list, 8, DEMAND_MAP, 5, 48, 16);
+	free(list.item);
+}
+
+static void tasks_that_were_not_followed_fill_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct seen_list list;
+
+	begin(f, "live", true, 0);
+	emit(f, .op = PAGE_OP_ADD, .pid = 9, .file_id = 1, .page_index = 8, .pages = 8, .pfn = 1);
+	emit(f, .op = PAGE_OP_DIRTY, .pid = 9, .file_id = 1, .page_index = 8);
+	emit(f, .op = PAGE_OP_ADD, .pid = 5, .file_id = 1, .page_index = 30, .pfn = 1);
+	emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .page_index = 10);
+	emit(f, .op = PAGE_OP_DELETE, .pid = 9, .file_id = 1, .page_index = 10, .pfn = 1);
+	list = derive_and_read(f);
+	assert_int_equal(list.nr, 3);
+	assert_seen(&list, 0, DEMAND_READAHEAD, 5, 30, 1);
+	assert_seen(&list, 1, DEMAND_READ, 5, 10, 1);
+	assert_seen(&list, 2, DEMAND_TRUNCATE, 9, 10, 1);
 	free(list.item);
 }
 
@@ -763,6 +783,7 @@ int main(void)
 		test(the_same_read_again_is_another_read),
 		test(a_small_file_read_with_a_large_buffer_ends_at_its_size),
 		test(an_add_is_demanded_or_readahead),
+		test(tasks_that_were_not_followed_fill_nothing),
 		test(evictions_are_no_demand_and_truncations_are),
 		test(writes_are_seen_once_by_the_file_system_or_else_by_dirtying),
 		test(user_faults_are_anonymous_unless_a_file_fault_follows),
