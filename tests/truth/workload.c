@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * workload.c - the workloads of the truth suite: deterministic reads and writes of a file.
+ * workload.c - the workloads of the truth suite: deterministic reads and writes of files.
  *
  *	workload KIND FILE [name=value]...
  *
- * The accesses are made up first, from a seed. Then the program drops the file's own cache, enters
- * the memcg (cgroup=PATH) and performs them: what it allocated before stays charged to where it
- * came from, so that the memcg holds the page cache and the kernel's own memory for it, no more.
- * list=PATH writes the accesses (u32 page, pages, op) and each one's start (u64 ns) behind them, so
- * that a model can be fed without any tracing. The last line of output is "name value ..." with
- * what the memcg's counters say at the end.
+ * The next access is made up when the last one is done, and a request of any length goes into one
+ * page of buffer (an iovec that names it many times), so that the program's own memory, which is
+ * charged to the same memcg, stays a few pages. It drops the file's cache first. Same arguments,
+ * same accesses.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,32 +20,36 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
-enum op { OP_READ, OP_WRITE };
-
-struct access {
-	uint32_t page, pages;
-	uint32_t op;
-};
+enum { PAGE = 4096, MAX_IO_PAGES = 1024, MAX_STREAMS = 64 };
 
 struct options {
 	uint64_t pages;		/* of the file that are used */
 	uint64_t nr;		/* accesses */
 	uint64_t io_pages;	/* per access */
-	uint64_t streams;
+	uint64_t streams;	/* open files */
 	uint64_t seed;
 	double theta;
 	double write_pct;
-	bool random;		/* POSIX_FADV_RANDOM: no readahead */
-	const char *cgroup, *list;
+	uint64_t random;	/* POSIX_FADV_RANDOM: no readahead */
+	uint64_t mapped;	/* touch pages through a mapping instead */
+	uint64_t fsync_every;	/* accesses; 0: never */
+	uint64_t think_us;	/* after each access */
 };
 
-struct kind {
-	const char *name;
-	void (*make)(const struct options *o, struct access *a);
+struct access {
+	uint64_t slot;		/* in units of io_pages */
+	bool write;
+	uint32_t stream;	/* which open file */
+};
+
+struct state {
+	const struct options *o;
+	uint64_t seed, slots, i, at;
+
 };
 
 static uint64_t rand_next(uint64_t *state)
@@ -70,292 +72,241 @@ static _Noreturn void fail(const char *what)
 	exit(1);
 }
 
-static void *get(size_t bytes)
+/*
+ * Zipf ranks by rejection-inversion (Hoermann and Derflinger, Rejection-inversion to generate
+ * variates from monotone discrete distributions, 1996): no tables.
+ */
+static double zipf_h(double x, double theta)
 {
-	/* MAP_POPULATE: charged now, before the memcg is entered. */
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (p == MAP_FAILED)
-		fail("memory");
-	return p;
+	return theta == 1 ? log(x) : (pow(x, 1 - theta) - 1) / (1 - theta);
 }
 
-/* Page numbers of rank 0.. by popularity: a permutation, so that hot pages are not neighbours. */
-static uint32_t *shuffled(uint64_t pages, uint64_t *seed)
+static double zipf_h_inverse(double y, double theta)
 {
-	uint32_t *perm = get(sizeof(*perm) * pages);
+	return theta == 1 ? exp(y) : pow(1 + y * (1 - theta), 1 / (1 - theta));
+}
 
-	for (uint64_t i = 0; i < pages; i++)
-		perm[i] = (uint32_t)i;
-	for (uint64_t i = pages - 1; i > 0; i--) {
-		uint64_t j = rand_next(seed) % (i + 1);
-		uint32_t t = perm[i];
+static uint64_t zipf_rank(struct state *s, uint64_t slots)
+{
+	double theta = s->o->theta, first = zipf_h(1.5, theta) - 1;
+	double last = zipf_h((double)slots + 0.5, theta);
 
-		perm[i] = perm[j];
-		perm[j] = t;
+	for (;;) {
+		double u = last + rand_unit(&s->seed) * (first - last);
+		double x = zipf_h_inverse(u, theta);
+		uint64_t k = (uint64_t)(x + 0.5);
+
+		k = k < 1 ? 1 : k > slots ? slots : k;
+		if (u >= zipf_h((double)k + 0.5, theta) - pow((double)k, -theta))
+			return k - 1;
 	}
-	return perm;
 }
 
-static void make_uniform(const struct options *o, struct access *a)
+/* Where rank @rank lies: a permutation of 0..@slots-1 (walks a cycle of the next power of two). */
+static uint64_t scatter(uint64_t rank, uint64_t slots)
 {
-	uint64_t seed = o->seed, slots = o->pages / o->io_pages;
+	uint64_t mask = 1;
 
-	for (uint64_t i = 0; i < o->nr; i++)
-		a[i].page = (uint32_t)(rand_next(&seed) % slots * o->io_pages);
+	while (mask < slots)
+		mask <<= 1;
+	mask--;
+	do {
+		rank = (rank * 0x9e3779b1ULL + 0x7f4a7c15ULL) & mask;
+		rank ^= rank >> 7 & mask >> 7;
+		rank = (rank * 0x85ebca6bULL + 1) & mask;
+	} while (rank >= slots);
+	return rank;
 }
 
-struct zipf {
-	double *cdf;
-	uint32_t *perm;
-	uint64_t slots;
-};
-
-static void zipf_init(struct zipf *z, uint64_t slots, double theta, uint64_t *seed)
+static void next_uniform(struct state *s, struct access *a)
 {
-	double sum = 0;
-
-	z->slots = slots;
-	z->cdf = get(sizeof(*z->cdf) * slots);
-	z->perm = shuffled(slots, seed);
-	for (uint64_t i = 0; i < slots; i++)
-		z->cdf[i] = sum += pow((double)(i + 1), -theta);
-	for (uint64_t i = 0; i < slots; i++)
-		z->cdf[i] /= sum;
+	a->slot = rand_next(&s->seed) % s->slots;
 }
 
-static uint32_t zipf_next(const struct zipf *z, uint64_t *seed)
+static void next_zipf(struct state *s, struct access *a)
 {
-	double u = rand_unit(seed);
-	uint64_t lo = 0, hi = z->slots - 1;
-
-	while (lo < hi) {
-		uint64_t mid = (lo + hi) / 2;
-
-		if (z->cdf[mid] < u)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return z->perm[lo];
-}
-
-static void make_zipf(const struct options *o, struct access *a)
-{
-	uint64_t seed = o->seed;
-	struct zipf z;
-
-	zipf_init(&z, o->pages / o->io_pages, o->theta, &seed);
-	for (uint64_t i = 0; i < o->nr; i++)
-		a[i].page = zipf_next(&z, &seed) * (uint32_t)o->io_pages;
+	a->slot = scatter(zipf_rank(s, s->slots), s->slots);
 }
 
 /* Zipf over the first half, interrupted eight times by a scan of the second half. */
-static void make_zipfscan(const struct options *o, struct access *a)
+static void next_zipfscan(struct state *s, struct access *a)
 {
-	uint64_t seed = o->seed, half = o->pages / 2, at = 0, scan = o->nr / 16;
-	struct zipf z;
+	uint64_t half = s->slots / 2, part = s->o->nr / 16;
 
-	zipf_init(&z, half, o->theta, &seed);
-	for (uint64_t i = 0; i < o->nr; i++) {
-		bool scanning = i % (2 * scan) >= scan;
-
-		a[i].page = scanning ? (uint32_t)(half + at++ % half) : zipf_next(&z, &seed);
-	}
+	if (s->i % (2 * part) < part)
+		a->slot = scatter(zipf_rank(s, half), half);
+	else
+		a->slot = half + s->at++ % half;
 }
 
-static void make_loop(const struct options *o, struct access *a)
+static void next_loop(struct state *s, struct access *a)
 {
-	uint64_t slots = o->pages / o->io_pages;
-
-	for (uint64_t i = 0; i < o->nr; i++)
-		a[i].page = (uint32_t)(i % slots * o->io_pages);
+	a->slot = s->i % s->slots;
 }
 
 /* The file in equal parts, one sequential reader each, turn by turn. */
-static void make_interleaved(const struct options *o, struct access *a)
+static void next_interleaved(struct state *s, struct access *a)
 {
-	uint64_t slots = o->pages / o->streams / o->io_pages;
+	uint64_t streams = s->o->streams, slots = s->slots / streams;
 
-	for (uint64_t i = 0; i < o->nr; i++)
-		a[i].page = (uint32_t)((i % o->streams * slots + i / o->streams % slots) *
-				       o->io_pages);
+	a->stream = (uint32_t)(s->i % streams);
+	a->slot = a->stream * slots + s->i / streams % slots;
 }
 
-static const struct kind kinds[] = {
-	{ "uniform", make_uniform },
-	{ "zipf", make_zipf },
-	{ "zipfscan", make_zipfscan },
-	{ "loop", make_loop },
-	{ "interleaved", make_interleaved },
+/* Appends, each followed by a zipf read of what is there, newest first. */
+static void next_log(struct state *s, struct access *a)
+{
+	a->write = s->i % 4 == 0;
+	if (a->write) {
+		a->slot = s->at++ % s->slots;
+		return;
+	}
+	a->slot = zipf_rank(s, s->slots);
+	a->slot = (s->at + s->slots - 1 - a->slot % (s->at < s->slots ? s->at : s->slots)) % s->slots;
+	a->stream = s->o->streams > 1 ? 1 : 0;
+}
+
+static const struct kind {
+	const char *name;
+	void (*next)(struct state *s, struct access *a);
+} kinds[] = {
+	{ "uniform", next_uniform },
+	{ "zipf", next_zipf },
+	{ "zipfscan", next_zipfscan },
+	{ "loop", next_loop },
+	{ "interleaved", next_interleaved },
+	{ "log", next_log },
 };
 
-static void make(const struct options *o, const char *kind, struct access *a)
+static const struct kind *find_kind(const char *name)
 {
-	uint64_t seed = o->seed ^ 0x5bd1e995;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	errno = EINVAL;
+	fail(name);
+}
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		if (strcmp(kinds[k].name, kind))
-			continue;
-		kinds[k].make(o, a);
-		for (uint64_t i = 0; i < o->nr; i++) {
-			a[i].pages = (uint32_t)o->io_pages;
-			a[i].op = rand_unit(&seed) * 100 < o->write_pct ? OP_WRITE : OP_READ;
+struct files {
+	int fd[MAX_STREAMS];
+	volatile char *map;
+	struct iovec iov[MAX_IO_PAGES];
+};
+
+static void perform(const struct options *o, const struct files *f, const struct access *a)
+{
+	off_t pos = (off_t)(a->slot * o->io_pages * PAGE);
+	int fd = f->fd[a->stream];
+	ssize_t n;
+
+	if (o->mapped) {
+		for (uint64_t i = 0; i < o->io_pages; i++) {
+			if (a->write)
+				f->map[pos + (off_t)i * PAGE]++;
+			else
+				(void)f->map[pos + (off_t)i * PAGE];
 		}
 		return;
 	}
-	errno = EINVAL;
-	fail(kind);
+	n = a->write ? pwritev(fd, f->iov, (int)o->io_pages, pos) :
+		       preadv(fd, f->iov, (int)o->io_pages, pos);
+	if (n != (ssize_t)(o->io_pages * PAGE))
+		fail("read or write");
 }
 
-static uint64_t now_ns(void)
+static void run(const struct options *o, const struct kind *kind, const struct files *f)
 {
-	struct timespec ts;
+	struct state s = { .o = o, .seed = o->seed, .slots = o->pages / o->io_pages };
+	uint64_t write_seed = o->seed ^ 0x5bd1e995;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
+	for (s.i = 0; s.i < o->nr; s.i++) {
+		struct access a = { .write = rand_unit(&write_seed) * 100 < o->write_pct };
 
-/* One open file per stream, so that each has its own readahead state. */
-static void perform(const struct options *o, const int *fd, const struct access *a, uint64_t *ts,
-		    char *buf)
-{
-	for (uint64_t i = 0; i < o->nr; i++) {
-		size_t bytes = (size_t)a[i].pages * PAGE;
-		off_t pos = (off_t)a[i].page * PAGE;
-		int f = fd[i % o->streams];
-		ssize_t n;
-
-		ts[i] = now_ns();
-		n = a[i].op == OP_WRITE ? pwrite(f, buf, bytes, pos) : pread(f, buf, bytes, pos);
-		if (n != (ssize_t)bytes)
-			fail("read or write");
+		kind->next(&s, &a);
+		perform(o, f, &a);
+		if (o->fsync_every && s.i % o->fsync_every == o->fsync_every - 1)
+			fsync(f->fd[0]);
+		if (o->think_us)
+			usleep((useconds_t)o->think_us);
 	}
-}
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail(path);
-	close(fd);
-}
-
-static void enter(const char *cgroup)
-{
-	char path[512], pid[32];
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	write_text(path, pid);
-}
-
-static void print_counters(const char *cgroup)
-{
-	static const char *const wanted[] = { "cache ", "file ", "pgpgin ", "pgpgout ",
-		"workingset_refault_file ", "workingset_activate_file ", "inactive_file ",
-		"active_file ", "rss ", "pgscan ", "pgsteal ", "pgactivate ", "pgdeactivate " };
-	char path[512], line[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/memory.stat", cgroup);
-	f = fopen(path, "r");
-	if (!f)
-		fail(path);
-	while (fgets(line, sizeof(line), f))
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-			if (!strncmp(line, wanted[i], strlen(wanted[i]))) {
-				line[strcspn(line, "\n")] = 0;
-				printf("%s ", line);
-			}
-	fclose(f);
-	snprintf(path, sizeof(path), "%s/memory.usage_in_bytes", cgroup);
-	f = fopen(path, "r");
-	if (f && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = 0;
-		printf("usage %s ", line);
-	}
-	if (f)
-		fclose(f);
-}
-
-static void write_list(const char *path, const struct options *o, const struct access *a,
-		       const uint64_t *ts)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || fwrite(a, sizeof(*a), o->nr, f) != o->nr ||
-	    fwrite(ts, sizeof(*ts), o->nr, f) != o->nr || fclose(f))
-		fail(path);
 }
 
 static void set(struct options *o, const char *arg)
 {
-	const char *value = strchr(arg, '=');
-	static const struct { const char *name; size_t offset; } numbers[] = {
-		{ "pages=", offsetof(struct options, pages) },
-		{ "nr=", offsetof(struct options, nr) },
-		{ "io=", offsetof(struct options, io_pages) },
-		{ "streams=", offsetof(struct options, streams) },
-		{ "seed=", offsetof(struct options, seed) },
+	static const struct { const char *name; size_t offset; bool real; } names[] = {
+		{ "pages=", offsetof(struct options, pages), false },
+		{ "nr=", offsetof(struct options, nr), false },
+		{ "io=", offsetof(struct options, io_pages), false },
+		{ "streams=", offsetof(struct options, streams), false },
+		{ "seed=", offsetof(struct options, seed), false },
+		{ "random=", offsetof(struct options, random), false },
+		{ "mapped=", offsetof(struct options, mapped), false },
+		{ "fsync=", offsetof(struct options, fsync_every), false },
+		{ "think=", offsetof(struct options, think_us), false },
+		{ "theta=", offsetof(struct options, theta), true },
+		{ "write=", offsetof(struct options, write_pct), true },
 	};
 
-	for (size_t i = 0; value && i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (!strncmp(arg, numbers[i].name, strlen(numbers[i].name))) {
-			*(uint64_t *)((char *)o + numbers[i].offset) = strtoull(value + 1, NULL, 0);
-			return;
-		}
-	if (value && !strncmp(arg, "theta=", 6))
-		o->theta = atof(value + 1);
-	else if (value && !strncmp(arg, "write=", 6))
-		o->write_pct = atof(value + 1);
-	else if (value && !strncmp(arg, "random=", 7))
-		o->random = atoi(value + 1);
-	else if (value && !strncmp(arg, "cgroup=", 7))
-		o->cgroup = value + 1;
-	else if (value && !strncmp(arg, "list=", 5))
-		o->list = value + 1;
-	else
-		errno = EINVAL, fail(arg);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i].name);
+		char *field = (char *)o + names[i].offset;
+
+		if (strncmp(arg, names[i].name, length))
+			continue;
+		if (names[i].real)
+			*(double *)field = atof(arg + length);
+		else
+			*(uint64_t *)field = strtoull(arg + length, NULL, 0);
+		return;
+	}
+	errno = EINVAL;
+	fail(arg);
+}
+
+static void open_files(const struct options *o, const char *path, bool writes, struct files *f)
+{
+	static char page[PAGE];
+
+	for (uint64_t i = 0; i < o->streams; i++) {
+		f->fd[i] = open(path, writes ? O_RDWR : O_RDONLY);
+		if (f->fd[i] < 0)
+			fail(path);
+		if (o->random)
+			posix_fadvise(f->fd[i], 0, 0, POSIX_FADV_RANDOM);
+	}
+	for (size_t i = 0; i < MAX_IO_PAGES; i++)
+		f->iov[i] = (struct iovec){ .iov_base = page, .iov_len = PAGE };
+	fsync(f->fd[0]);
+	posix_fadvise(f->fd[0], 0, 0, POSIX_FADV_DONTNEED);
+	if (!o->mapped)
+		return;
+	f->map = mmap(NULL, o->pages * PAGE, writes ? PROT_READ | PROT_WRITE : PROT_READ,
+		      MAP_SHARED, f->fd[0], 0);
+	if (f->map == MAP_FAILED)
+		fail("mmap");
+	if (o->random)
+		madvise((void *)f->map, o->pages * PAGE, MADV_RANDOM);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = { .pages = 65536, .nr = 100000, .io_pages = 1, .streams = 1, .seed = 1,
 			     .theta = 0.9 };
-	struct access *a;
-	uint64_t *ts, start;
-	int fd[64];
-	char *buf;
+	static struct files files;
+	const struct kind *kind;
 
-	if (argc < 3)
-		errno = EINVAL, fail("usage: workload KIND FILE [name=value]...");
+	if (argc < 3) {
+		errno = EINVAL;
+		fail("usage: workload KIND FILE [name=value]...");
+	}
 	for (int i = 3; i < argc; i++)
 		set(&o, argv[i]);
-	a = get(sizeof(*a) * o.nr);
-	ts = get(sizeof(*ts) * o.nr);
-	buf = get(o.io_pages * PAGE);
-	make(&o, argv[1], a);
-	for (uint64_t i = 0; i < o.streams; i++) {
-		fd[i] = open(argv[2], o.write_pct > 0 ? O_RDWR : O_RDONLY);
-		if (fd[i] < 0)
-			fail(argv[2]);
-		if (o.random)
-			posix_fadvise(fd[i], 0, 0, POSIX_FADV_RANDOM);
+	if (!o.io_pages || o.io_pages > MAX_IO_PAGES || !o.streams || o.streams > MAX_STREAMS) {
+		errno = ERANGE;
+		fail("io and streams");
 	}
-	fsync(fd[0]);
-	posix_fadvise(fd[0], 0, 0, POSIX_FADV_DONTNEED);
-	if (o.cgroup)
-		enter(o.cgroup);
-	start = now_ns();
-	perform(&o, fd, a, ts, buf);
-	printf("elapsed_ns %llu ", (unsigned long long)(now_ns() - start));
-	if (o.cgroup)
-		print_counters(o.cgroup);
-	printf("\n");
-	if (o.list)
-		write_list(o.list, &o, a, ts);
+	kind = find_kind(argv[1]);
+	open_files(&o, argv[2], o.write_pct > 0 || kind->next == next_log, &files);
+	run(&o, kind, &files);
 	return 0;
 }
