@@ -13,6 +13,9 @@ const struct analysis analyses[] = {
 	  .purpose = "miss ratio curves of all models, the recorded size marked, and their knees",
 	  .sql = sql_analyze_mrc, .needs_results = true,
 	  .empty = "no curves in this database (pagereel replay RUN.db -m lru,opt -M 10%..200%/20)" },
+	{ .name = "validate",
+	  .purpose = "the recorded kernel's own model at the recorded size against the recording",
+	  .needs_write = true },
 	{ 0 },
 };
 

@@ -40,5 +40,6 @@ extern const char sql_analyze_info_results[];
 extern const char sql_analyze_info_streams[];
 extern const char sql_analyze_knees[];
 extern const char sql_analyze_mrc[];
+extern const char sql_analyze_validate_recorded[];
 
 #endif

@@ -15,6 +15,7 @@ static const struct drawing {
 } drawings[] = {
 	{ "compare", analyze_compare_print, false },
 	{ "mrc", analyze_mrc_print, false },
+	{ "validate", analyze_validate_print, true },
 };
 
 static const struct out_column known[] = {

@@ -27,5 +27,6 @@ typedef int (*analyze_fn)(const struct analyze_args *args, uint64_t *nr_rows, st
 
 int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_mrc_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
+int analyze_validate_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 
 #endif

@@ -134,7 +134,8 @@ counts() { # DB
 		WHERE op = 'delete' AND flags & 2 AND pid IN inside
 	UNION ALL SELECT 'scanned', coalesce(sum(nr_scanned), 0) FROM mm_vmscan_lru_shrink_inactive
 		WHERE pid IN inside
-	UNION ALL SELECT 'activated', (SELECT count(*) FROM page_event WHERE op = 'activate' AND pid IN inside)
+	UNION ALL SELECT 'activated', (SELECT count(*) FROM page_event WHERE op = 'activate' AND pfn IN
+		(SELECT pfn FROM page_event WHERE op = 'add' AND pid IN inside))
 		+ (SELECT coalesce(sum(nr_activate0 + nr_activate1), 0) FROM mm_vmscan_lru_shrink_inactive
 			WHERE pid IN inside)
 	UNION ALL SELECT 'deactivated', coalesce(sum(nr_deactivated), 0) FROM mm_vmscan_lru_shrink_active
