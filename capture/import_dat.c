@@ -3,9 +3,9 @@
  * import_dat.c - trace.dat, as trace-cmd writes it (versions 6 and 7), read through libtracecmd.
  *
  * The formats of the events are those in the file; nothing of the running kernel is asked. Every
- * buffer (the main one and named instances) has a stream of records per CPU; all are merged by time,
- * because a task may enter reclaim on one CPU and go on on another. Records are decoded by offsets
- * found once per event (decode.c).
+ * buffer (the main one and named instances) has a stream of records per CPU; all are merged by time
+ * (import_merge.c), because a task may enter reclaim on one CPU and go on on another. Records are decoded
+ * by offsets found once per event (decode.c).
  *
  * Records that libtracecmd says were lost before become a gap of that CPU.
  */
@@ -16,6 +16,7 @@
 
 #include <trace-cmd/trace-cmd.h>
 
+#include "capture/import_merge.h"
 #include "capture/import_read.h"
 #include "capture/import_salvage.h"
 #include "capture/import_sink.h"
@@ -24,14 +25,7 @@
 const char *tracecmd_get_uname(struct tracecmd_input *handle) __attribute__((weak));
 const char *tracecmd_get_trace_clock(struct tracecmd_input *handle) __attribute__((weak));
 
-enum { MAX_STREAMS = 4 * IMPORT_MAX_CPUS, MAX_SYMBOLS = 256 };
-
-/* One CPU's records of one buffer. */
-struct record_stream {
-	struct tracecmd_input *handle;
-	struct tep_record *record;	/* the next one */
-	int cpu;
-};
+enum { MAX_SYMBOLS = 256 };
 
 /* What is known of a format id. */
 struct dat_event {
@@ -46,8 +40,6 @@ struct dat {
 	struct import_sink *sink;
 	struct tracecmd_input *handle;
 	struct tep_handle *tep;
-	struct record_stream *heap;	/* by time: the first is due */
-	int nr_streams;
 	struct dat_event *event;	/* by id */
 	int nr_ids;
 	struct value values[IMPORT_MAX_FIELDS];
@@ -57,80 +49,6 @@ struct dat {
 	bool is_cut;		/* the file was cut short: what is read is its readable part */
 	uint64_t file_bytes;
 };
-
-/* ---- merging --------------------------------------------------------------------------------- */
-
-static bool due_before(const struct record_stream *a, const struct record_stream *b)
-{
-	return a->record->ts != b->record->ts ? a->record->ts < b->record->ts : a->cpu < b->cpu;
-}
-
-static void sift_down(struct dat *d, int at)
-{
-	for (;;) {
-		int least = at;
-		struct record_stream swap;
-
-		for (int child = 2 * at + 1; child <= 2 * at + 2 && child < d->nr_streams; child++)
-			if (due_before(&d->heap[child], &d->heap[least]))
-				least = child;
-		if (least == at)
-			return;
-		swap = d->heap[at];
-		d->heap[at] = d->heap[least];
-		d->heap[least] = swap;
-		at = least;
-	}
-}
-
-static int streams_add(struct dat *d, struct tracecmd_input *handle, struct err *err)
-{
-	int nr_cpus = tep_get_cpus(tracecmd_get_tep(handle));
-	struct record_stream *grown;
-
-	if (nr_cpus <= 0)
-		return 0;
-	if (nr_cpus > IMPORT_MAX_CPUS || d->nr_streams + nr_cpus > MAX_STREAMS)
-		return err_set(err, -EBADMSG, "cannot import '%s': it claims %d CPUs (damaged?)",
-			       d->sink->path, nr_cpus);
-	grown = realloc(d->heap, sizeof(*grown) * (size_t)(d->nr_streams + nr_cpus));
-	if (!grown)
-		return err_set(err, -ENOMEM, "no memory for %d streams", nr_cpus);
-	d->heap = grown;
-	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		struct tep_record *record = tracecmd_read_cpu_first(handle, cpu);
-
-		if (record)
-			d->heap[d->nr_streams++] = (struct record_stream){ handle, record, cpu };
-	}
-	return 0;
-}
-
-static int streams_open(struct dat *d, struct err *err)
-{
-	int ret = streams_add(d, d->handle, err);
-
-	for (int i = 0; !ret && i < tracecmd_buffer_instances(d->handle); i++) {
-		struct tracecmd_input *buffer = tracecmd_buffer_instance_handle(d->handle, i);
-
-		if (buffer)
-			ret = streams_add(d, buffer, err);
-	}
-	for (int at = d->nr_streams / 2; !ret && at >= 0; at--)
-		sift_down(d, at);
-	return ret;
-}
-
-static void streams_next(struct dat *d)
-{
-	struct record_stream *first = &d->heap[0];
-
-	tracecmd_free_record(first->record);
-	first->record = tracecmd_read_data(first->handle, first->cpu);
-	if (!first->record)
-		*first = d->heap[--d->nr_streams];
-	sift_down(d, 0);
-}
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -271,17 +189,18 @@ static int record_import(struct dat *d, int cpu, const struct tep_record *record
 	return ret;
 }
 
-static int records_import(struct dat *d, struct err *err)
+static int records_import(struct dat *d, struct dat_merge *merge, struct err *err)
 {
-	uint64_t nr = 0;
+	const struct merge_batch *batch;
 	int ret = 0;
 
-	while (!ret && d->nr_streams) {
-		ret = record_import(d, d->heap[0].cpu, d->heap[0].record, err);
-		streams_next(d);
-		if (!(++nr & 0xfff) && import_stopped(d->sink))
-			return err_set(err, -EINTR, "interrupted after %llu events of '%s'",
-				       (unsigned long long)nr, d->sink->path);
+	while (!ret && (batch = dat_merge_next(merge))) {
+		for (int i = 0; i < batch->nr && !ret; i++)
+			ret = record_import(d, batch->cpu[i], batch->record[i], err);
+		if (!ret && import_stopped(d->sink))
+			ret = err_set(err, -EINTR, "interrupted after %llu events of '%s'",
+				      (unsigned long long)d->sink->result->nr_events,
+				      d->sink->path);
 	}
 	return ret;
 }
@@ -325,12 +244,9 @@ void dat_close(struct dat *d)
 {
 	if (!d)
 		return;
-	for (int i = 0; i < d->nr_streams; i++)
-		tracecmd_free_record(d->heap[i].record);
 	for (int i = 0; d->event && i <= UINT16_MAX; i++)
 		event_decoder_free(d->event[i].decoder);
 	free(d->event);
-	free(d->heap);
 	if (d->handle)
 		tracecmd_close(d->handle);
 	free(d);
@@ -374,15 +290,17 @@ int dat_open(struct dat **out, const char *path, struct err *err)
 int import_trace_dat(struct import_sink *sink, struct err *err)
 {
 	struct dat *d = sink->dat;
+	struct dat_merge *merge;
 	int ret;
 
 	d->sink = sink;
-	ret = streams_open(d, err);
-	if (!ret)
-		ret = capture_begin(d, err);
+	ret = capture_begin(d, err);
 	if (ret)
 		return ret;
-	ret = records_import(d, err);
+	ret = dat_merge_start(&merge, d->handle, sink->path, err);
+	if (!ret)
+		ret = records_import(d, merge, err);
+	dat_merge_stop(merge);
 	if (!ret && d->is_cut)
 		ret = err_set(err, -EBADMSG, "'%s' was cut short at %llu bytes: the %llu events that can be "
 			      "read are kept (copy it again for the rest)", sink->path,
