@@ -41,7 +41,8 @@ static const struct catalogue_event slab_events[] = {
 };
 
 static const struct catalogue_event writeback_events[] = {
-	RECLAIM("writeback", "writeback_dirty_folio", "writeback_dirty_page"),
+	/* fires in the task that dirties: where nothing else shows writes this does */
+	DEMAND("writeback", "writeback_dirty_folio", "writeback_dirty_page"),
 	RECLAIM("writeback", "folio_wait_writeback", "wait_on_page_writeback"),
 	RECLAIM("writeback", "writeback_start"),
 	RECLAIM("writeback", "writeback_written"),
