@@ -312,8 +312,11 @@ static int put(struct demand_derive *d, const struct demand_record *record, enum
 	uint32_t at;
 	int code;
 
-	if (state == SETTLED && !d->nr_waiting)
-		return d->sink(d->ctx, record);
+	if (!d->nr_waiting) {
+		if (state == SETTLED)
+			return d->sink(d->ctx, record);
+		d->head = 0;	/* stay in the cache */
+	}
 	if (d->nr_waiting == QUEUE_RECORDS) {
 		code = queue_force(d);
 		if (code)

@@ -17,7 +17,11 @@
 #include "schema/demand.h"
 #include "schema/page_merge.h"
 
-enum { DEFAULT_AROUND_PAGES = 32, MAX_AROUND_PAGES = 2048 };
+enum {
+	DEFAULT_AROUND_PAGES = 32,
+	MAX_AROUND_PAGES = 2048,
+	MAPPED_SHARE = 4,	/* 'mapped': every fourth record came through a mapping */
+};
 
 struct builder {
 	struct store *store;
@@ -28,6 +32,7 @@ struct builder {
 	uint32_t nr_tasks, task_slots;
 	uint32_t ops_seen;		/* page ops in the capture */
 	uint64_t nr_events;
+	uint64_t nr_mapped;		/* records of faults and fault-around */
 	int64_t idx;
 	struct demand_columns columns;
 	struct demand_rules rules;
@@ -208,6 +213,8 @@ static int completeness_set(struct builder *b)
 		append_word(info->completeness, sizeof(info->completeness), "lossy");
 	if (info->sample_mask)
 		append_word(info->completeness, sizeof(info->completeness), "thinned");
+	if (MAPPED_SHARE * b->nr_mapped > info->nr_records)
+		append_word(info->completeness, sizeof(info->completeness), "mapped");
 	if (!info->completeness[0])
 		append_word(info->completeness, sizeof(info->completeness), "complete");
 	return 0;
@@ -370,6 +377,7 @@ static int columns_add(struct builder *b, const struct demand_record *r, uint32_
 		info->first_ts_ns = r->ts_ns;
 	info->last_ts_ns = r->ts_ns;
 	info->ops_mask |= 1U << r->op;
+	b->nr_mapped += r->op == DEMAND_FAULT || r->op == DEMAND_MAP;
 	if (demand_op_is_access(r->op))
 		info->nr_accesses += run;
 	return c->nr == DEMAND_CHUNK_RECORDS ? chunk_write(b) : 0;
@@ -518,8 +526,6 @@ static int build(struct builder *b)
 	int code = build_pages(b);
 
 	if (!code)
-		code = completeness_set(b);
-	if (!code)
 		code = stream_insert(b);
 	if (!code)
 		code = pass_derive(b, write_sink);
@@ -529,6 +535,8 @@ static int build(struct builder *b)
 		code = extents_write(b);
 	if (!code)
 		code = tasks_write(b);
+	if (!code)
+		code = completeness_set(b);
 	return code ? code : stream_update(b);
 }
 

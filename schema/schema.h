@@ -318,7 +318,12 @@ struct demand_info {
 	uint32_t sample_mask;	/* 0: not thinned */
 	bool has_hits;		/* false: 'fills-only' */
 	double coverage_pct;	/* 100 * (1 - lost / (lost + seen)); 100: nothing was lost */
-	char completeness[64];	/* 'complete', 'fills-only', 'lossy', 'thinned', joined by '+' */
+	/*
+	 * 'complete', or those that hold, joined by '+': 'fills-only' (no event shows a hit), 'lossy'
+	 * (events were lost), 'thinned' (sample_mask), 'mapped' (much of the demand came through
+	 * mappings, whose later touches no event shows).
+	 */
+	char completeness[64];
 };
 
 /*

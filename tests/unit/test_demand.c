@@ -636,6 +636,20 @@ static void losses_and_thinning_are_said(void **state)
 	free(list.item);
 }
 
+static void demand_through_mappings_is_said_to_be_incomplete(void **state)
+{
+	struct fixture *f = *state;
+	struct demand_info info;
+
+	begin(f, "live", true, 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .page_index = i);
+		emit(f, .op = PAGE_OP_MAP, .pid = 5, .file_id = 1, .page_index = 16, .pages = 16);
+	}
+	info = derive(f);
+	assert_string_equal(info.completeness, "mapped");
+}
+
 static void requests_of_synthetic_streams_are_taken_as_they_are(void **state)
 {
 	struct fixture *f = *state;
@@ -790,6 +804,7 @@ int main(void)
 		test(batches_that_no_event_shows_are_recovered),
 		test(a_capture_without_hits_is_fills_only),
 		test(losses_and_thinning_are_said),
+		test(demand_through_mappings_is_said_to_be_incomplete),
 		test(requests_of_synthetic_streams_are_taken_as_they_are),
 		test(a_read_that_nothing_settles_does_not_hold_the_queue),
 		test(pages_are_placed_and_neighbours_are_neighbours),
