@@ -124,18 +124,21 @@ place() { # FS -> mounts it at $dir/FS with a file of 1 GiB
 
 # ---- one run -----------------------------------------------------------------------------------
 # What the kernel did, of the tasks in the capture's own memcg.
-counts() { # DB
+counts() { # DB PAGES
 	"$pagereel" sql "$1" --format csv "
-	WITH inside AS (SELECT DISTINCT pid FROM task WHERE cgroup LIKE '%/pagereel.%'),
+	WITH memcg AS (SELECT substr(subject, 7) AS path FROM context WHERE subject LIKE 'memcg:%/pagereel.%'
+		AND key = 'limit_bytes' AND value = $2 * 4096 LIMIT 1),
+	inside AS (SELECT DISTINCT pid FROM task WHERE cgroup = (SELECT path FROM memcg)),
+	owned AS (SELECT op, max(CASE op WHEN 'add' THEN 2 * ts_ns + (pid IN inside) WHEN 'delete' THEN 2 * ts_ns END)
+		OVER (PARTITION BY pfn ORDER BY ts_ns) AS owner FROM page_event),
 	stat AS (SELECT key, max(value) FILTER (WHERE phase = 'end') - max(value) FILTER (WHERE phase = 'start')
-		AS value FROM context WHERE subject LIKE 'memcg:%/pagereel.%' GROUP BY key)
+		AS value FROM context WHERE subject = 'memcg:' || (SELECT path FROM memcg) GROUP BY key)
 	SELECT 'fills', sum(pages) FROM page_event WHERE op = 'add' AND pid IN inside
 	UNION ALL SELECT 'evictions', coalesce(sum(pages), 0) FROM page_event
 		WHERE op = 'delete' AND flags & 2 AND pid IN inside
 	UNION ALL SELECT 'scanned', coalesce(sum(nr_scanned), 0) FROM mm_vmscan_lru_shrink_inactive
 		WHERE pid IN inside
-	UNION ALL SELECT 'activated', (SELECT count(*) FROM page_event WHERE op = 'activate' AND pfn IN
-		(SELECT pfn FROM page_event WHERE op = 'add' AND pid IN inside))
+	UNION ALL SELECT 'activated', (SELECT count(*) FROM owned WHERE op = 'activate' AND owner & 1)
 		+ (SELECT coalesce(sum(nr_activate0 + nr_activate1), 0) FROM mm_vmscan_lru_shrink_inactive
 			WHERE pid IN inside)
 	UNION ALL SELECT 'deactivated', coalesce(sum(nr_deactivated), 0) FROM mm_vmscan_lru_shrink_active
@@ -168,7 +171,7 @@ real_run() { # NAME CLASS MB RUN COMMAND...
 	echo "$name at $mb MB, run $run" >&2
 	"$pagereel" capture --memory "${mb}M" --context start,end "${brief[@]}" -o "$one" -- "$@" >"$dir/log" 2>&1 || {
 		cat "$dir/log" >&2; return 1; }
-	counts "$one" | store_counts "$name" "$class" $((mb * 256)) kernel "$run"
+	counts "$one" $((mb * 256)) | store_counts "$name" "$class" $((mb * 256)) kernel "$run"
 	rm -f "$one"*
 }
 
@@ -196,8 +199,8 @@ workload_cells() { # NAME CLASS FS ARGUMENTS
 		"$pagereel" capture --memory ${base_mb}M --context start,end -o "$base.new" -- "${command[@]}" \
 			>"$dir/log" 2>&1 || { cat "$dir/log" >&2; return 1; }
 		mv "$base.new" "$base"
-		counts "$base" | store_counts "$name" "$class" $((base_mb * 256)) kernel 0
 	fi
+	counts "$base" $((base_mb * 256)) | store_counts "$name" "$class" $((base_mb * 256)) kernel 0
 	predict "$name" "$class" "$base" || return 1
 	for run in $(seq 1 "$runs"); do
 		[ "$run" -lt "$runs" ] && real_run "$name" "$class" $base_mb "$run" "${command[@]}"
