@@ -33,13 +33,19 @@ const struct analysis *analysis_find(const char *name, const char **nearest);
 extern const char sql_analyze_compare[];
 extern const char sql_analyze_coverage[];
 extern const char sql_analyze_errors[];
+extern const char sql_analyze_flush[];
 extern const char sql_analyze_info[];
 extern const char sql_analyze_info_events[];
 extern const char sql_analyze_info_gaps[];
 extern const char sql_analyze_info_results[];
 extern const char sql_analyze_info_streams[];
 extern const char sql_analyze_knees[];
+extern const char sql_analyze_latency[];
 extern const char sql_analyze_mrc[];
+extern const char sql_analyze_reclaim[];
+extern const char sql_analyze_slab[];
+extern const char sql_analyze_summary[];
+extern const char sql_analyze_who[];
 extern const char sql_analyze_validate_recorded[];
 
 #endif

@@ -13,12 +13,23 @@ static const struct drawing {
 	analyze_fn print;
 	bool every_format;
 } drawings[] = {
+	{ "summary", analyze_summary_print, false },
 	{ "compare", analyze_compare_print, false },
 	{ "mrc", analyze_mrc_print, false },
 	{ "validate", analyze_validate_print, true },
 };
 
+/* The first: one capture needs no column to say which. */
 static const struct out_column known[] = {
+	{ .name = "capture_id", .not_in_table = true },
+	{ .name = "from_ns", .title = "from", .unit = OUT_NS },
+	{ .name = "page_ns", .title = "per page", .unit = OUT_NS },
+	{ .name = "call_ns", .title = "per call", .unit = OUT_NS },
+	{ .name = "hold_p50_ns", .title = "p50", .unit = OUT_NS },
+	{ .name = "hold_p99_ns", .title = "p99", .unit = OUT_NS },
+	{ .name = "hold_max_ns", .title = "max", .unit = OUT_NS },
+	{ .name = "not_running_ns", .title = "not running", .unit = OUT_NS },
+	{ .name = "coverage_pct", .title = "coverage", .unit = OUT_PCT },
 	{ .name = "duration_p50_ns", .title = "p50", .unit = OUT_NS },
 	{ .name = "duration_p99_ns", .title = "p99", .unit = OUT_NS },
 	{ .name = "duration_max_ns", .title = "max", .unit = OUT_NS },
@@ -46,6 +57,7 @@ static int rows_print(const struct analyze_args *args, uint64_t *nr_rows, struct
 {
 	struct query *query;
 	int code = analyze_query(args, args->analysis->sql, &query, err);
+	int all = args->capture.type == VALUE_NULL;
 
 	if (code)
 		return code;
@@ -57,8 +69,8 @@ static int rows_print(const struct analyze_args *args, uint64_t *nr_rows, struct
 		code = 1;
 	}
 	if (code > 0)
-		code = out_query_as(stdout, args->format, query, known, ARRAY_SIZE(known), nr_rows,
-				    err);
+		code = out_query_as(stdout, args->format, query, known + all,
+				    ARRAY_SIZE(known) - all, nr_rows, err);
 	query_close(query);
 	return code;
 }

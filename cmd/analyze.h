@@ -25,6 +25,7 @@ int analyze_query(const struct analyze_args *args, const char *sql, struct query
  */
 typedef int (*analyze_fn)(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 
+int analyze_summary_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_mrc_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_validate_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);

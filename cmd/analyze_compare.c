@@ -158,7 +158,7 @@ static int errors_print(const struct analyze_args *args, struct err *err)
 		       row_text(query, "memory_pages").text, row_value(query, "fills_error_pct").r);
 	}
 	query_close(query);
-	if (!code && !nr)
+	if (!code && !nr && analysis_find("validate", NULL))
 		printf("\nerror against the recording: n/a (pagereel analyze RUN.db validate)\n");
 	return code;
 }

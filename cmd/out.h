@@ -48,6 +48,7 @@ struct out_column {
 	const char *title;	/* table header; NULL: name */
 	enum out_unit unit;
 	bool json_raw;		/* TEXT that is JSON already (SQLite's json functions) */
+	bool not_in_table;	/* out_query_as() only: says nothing new to people */
 };
 
 struct out;

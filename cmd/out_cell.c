@@ -188,7 +188,8 @@ enum out_unit out_unit_guess(const char *name)
 	/* Points in time and places, not amounts: a rounded one is of no use. First match wins. */
 	static const struct { const char *suffix; enum out_unit unit; } units[] = {
 		{ "ts_ns", OUT_PLAIN }, { "unix_ns", OUT_PLAIN }, { "from_ns", OUT_PLAIN },
-		{ "to_ns", OUT_PLAIN }, { "begin_ns", OUT_PLAIN }, { "end_ns", OUT_PLAIN },
+		{ "to_ns", OUT_PLAIN }, { "start_ns", OUT_PLAIN }, { "end_ns", OUT_PLAIN },
+		{ "evicted_ns", OUT_PLAIN },
 		{ "_ns", OUT_NS }, { "_bytes", OUT_BYTES }, { "_pct", OUT_PCT },
 		{ "_ratio", OUT_RATIO }, { "memory_pages", OUT_PAGES },
 		{ "limit_pages", OUT_PAGES }, { "capacity_pages", OUT_PAGES },

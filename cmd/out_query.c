@@ -64,6 +64,7 @@ static struct out_column column_make(struct named *named, const struct titles *t
 		column.title = known[i].title;
 		column.unit = known[i].unit;
 		column.json_raw = known[i].json_raw;
+		column.not_in_table = known[i].not_in_table;
 		return column;
 	}
 	column.unit = out_unit_guess(named->name);
@@ -88,15 +89,23 @@ static struct out_column *columns_make(const struct query *query, int nr, struct
 	return columns;
 }
 
-static int rows_out(struct out *out, struct query *query, int nr, struct value *values,
+/* What is shown of a query: column i of the output is column from[i] of the query. */
+struct shown {
+	struct out_column *columns;
+	struct value *values;
+	int *from;
+	int nr;
+};
+
+static int rows_out(struct out *out, struct query *query, const struct shown *shown,
 		    uint64_t *nr_rows, struct err *err)
 {
 	int code;
 
 	while ((code = query_step(query, err)) > 0) {
-		for (int i = 0; i < nr; i++)
-			values[i] = query_value(query, i);
-		code = out_row(out, values);
+		for (int i = 0; i < shown->nr; i++)
+			shown->values[i] = query_value(query, shown->from[i]);
+		code = out_row(out, shown->values);
 		if (code)
 			return err_sys(err, code, "cannot write the output");
 		++*nr_rows;
@@ -104,23 +113,43 @@ static int rows_out(struct out *out, struct query *query, int nr, struct value *
 	return code;
 }
 
+static int shown_init(struct shown *shown, enum out_format format, const struct query *query,
+		      struct named *names, const struct titles *titles)
+{
+	int nr = query_columns(query);
+
+	shown->columns = columns_make(query, nr, names, titles);
+	shown->values = calloc(nr + 1, sizeof(*shown->values));
+	shown->from = calloc(nr + 1, sizeof(*shown->from));
+	if (!shown->columns || !shown->values || !shown->from)
+		return -ENOMEM;
+	for (int i = 0; i < nr; i++) {
+		if (shown->columns[i].not_in_table && out_format_is_table(format))
+			continue;
+		shown->columns[shown->nr] = shown->columns[i];
+		shown->from[shown->nr++] = i;
+	}
+	return 0;
+}
+
 static int query_out(FILE *stream, enum out_format format, struct query *query,
 		     const struct titles *titles, uint64_t *nr_rows, struct err *err)
 {
-	int nr = query_columns(query), code = -ENOMEM, end;
-	struct named *names = calloc(nr + 1, sizeof(*names));
-	struct value *values = calloc(nr + 1, sizeof(*values));
-	struct out_column *columns = NULL;
+	struct named *names = calloc(query_columns(query) + 1, sizeof(*names));
+	struct shown shown = { NULL };
 	struct out *out = NULL;
 	uint64_t rows = 0;
+	int code = -ENOMEM, end;
 
-	if (names && values)
-		columns = columns_make(query, nr, names, titles);
-	if (columns)
-		out = out_begin(stream, format, columns, nr);
-	if (!out)
+	if (names)
+		code = shown_init(&shown, format, query, names, titles);
+	if (!code)
+		out = out_begin(stream, format, shown.columns, shown.nr);
+	if (!out) {
+		code = -ENOMEM;
 		goto out;
-	code = rows_out(out, query, nr, values, &rows, err);
+	}
+	code = rows_out(out, query, &shown, &rows, err);
 	if (code) {
 		out_cancel(out);
 		goto out;
@@ -131,8 +160,9 @@ static int query_out(FILE *stream, enum out_format format, struct query *query,
 out:
 	if (nr_rows)
 		*nr_rows = rows;
-	free(columns);
-	free(values);
+	free(shown.columns);
+	free(shown.values);
+	free(shown.from);
 	free(names);
 	return code;
 }

@@ -360,6 +360,25 @@ SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, before_ns AS evi
 	ts_ns - before_ns AS away_ns, age - before_age AS distance_pages
 FROM paired WHERE is_add AND before_is_add = 0;
 
+-- How much of what happened was recorded; coverage_pct is NULL if a gap does not say how many it lost.
+DROP VIEW IF EXISTS capture_coverage;
+CREATE VIEW capture_coverage AS
+SELECT c.id AS capture_id, coalesce(g.nr_gaps, 0) AS nr_gaps,
+	iif(g.nr_gaps IS NULL, 0, g.events_lost) AS events_lost,
+	iif(g.nr_gaps IS NULL, 100.0,
+		100.0 * s.nr_events / nullif(s.nr_events + g.events_lost, 0)) AS coverage_pct
+FROM capture c
+LEFT JOIN (
+	SELECT capture_id, count(*) AS nr_gaps,
+		iif(count(events_lost) = count(*), sum(events_lost), NULL) AS events_lost
+	FROM gap GROUP BY capture_id
+) g ON g.capture_id = c.id
+LEFT JOIN (
+	SELECT capture_id, max(sum(nr_events), (SELECT coalesce(sum(nr_events), 0) FROM page_chunk p
+		WHERE p.capture_id = e.capture_id)) AS nr_events
+	FROM event_type e GROUP BY capture_id
+) s ON s.capture_id = c.id;
+
 DROP VIEW IF EXISTS replay_result;
 CREATE VIEW replay_result AS
 SELECT id AS result_id, capture_id, stream_id, model, params, memory_pages,

@@ -115,7 +115,7 @@ static void every_view_works_on_an_empty_database(void **state)
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", views[i]);
 		expect(sql, "0");
 	}
-	expect("SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "11");
+	expect("SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "12");
 }
 
 static void episodes_of_interleaved_tasks_pair_by_task(void **state)
@@ -443,9 +443,28 @@ static void results_have_ratios(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* seen and lost are summed apart: a join of gaps with events would count each for every other. */
+static void coverage_counts_each_gap_and_each_event_once(void **state)
+{
+	static const char coverage[] = "SELECT nr_gaps, events_lost, round(coverage_pct, 3) "
+		"FROM capture_coverage WHERE capture_id = 1";
+
+	run("DELETE FROM event_type; DELETE FROM gap; DELETE FROM page_chunk;"
+	    "INSERT INTO event_type(capture_id, system, name, stored_as, nr_events) VALUES"
+	    "(1, 'vmscan', 'a', 'table', 100), (1, 'vmscan', 'b', 'table', 800),"
+	    "(1, 'memcg', 'c', 'missing', NULL)");
+	expect(coverage, "0,0,100.0");
+	run("INSERT INTO gap(capture_id, stream, cpu, from_ns, to_ns, events_lost) VALUES"
+	    "(1, 'page', 0, 1, 2, 60), (1, 'page', 1, 1, 2, 40)");
+	expect(coverage, "2,100,90.0");
+	run("INSERT INTO gap(capture_id, stream, from_ns, to_ns) VALUES(1, 'page', 5, 6)");
+	expect(coverage, "3,-,-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(coverage_counts_each_gap_and_each_event_once),
 		TEST(every_view_works_on_an_empty_database),
 		TEST(episodes_of_interleaved_tasks_pair_by_task),
 		TEST(nested_episodes_pair_by_kind_and_share_what_was_scanned),
