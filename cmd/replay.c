@@ -14,7 +14,7 @@
 enum { DEFAULT_INTERVALS = 100, COMMIT_EVERY_NS = 1000000000, STATUS_EVERY_NS = 250000000 };
 
 struct options {
-	const char *path, *shard;
+	const char *path, *shard, *output;
 	struct opt_texts models, sizes;
 	uint64_t nr_threads, memory_bytes, seed, capture_id, nr_intervals;
 	bool again, by_size, quiet;
@@ -32,6 +32,7 @@ struct cell {
 struct replay {
 	const struct command *self;
 	const struct options *o;
+	const char *path;	/* of the database that results go into */
 	struct store *store;
 	struct demand_info info;
 	const struct cost_profile *profile;
@@ -259,7 +260,7 @@ static int run_grid(struct replay *r, struct err *err)
 	};
 	int ret = 0, code;
 
-	db_source_init(&db, r->o->path, &r->info, &source);
+	db_source_init(&db, r->path, &r->info, &source);
 	ret = db_source_limit(&db, r->store, &r->info, &source, err);
 	if (!ret && wants_kernel(r))
 		ret = replay_surroundings_read(r->store, &r->info, &source, &around, err);
@@ -392,11 +393,48 @@ static void replay_release(struct replay *r)
 	store_close(r->store, NULL);
 }
 
+/* RUN.db -> RUN.I-of-N.db, for shards that name no output. NULL: no memory. */
+static char *shard_path(const char *path, const char *shard)
+{
+	const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+	int stem = dot && dot > slash ? (int)(dot - path) : (int)strlen(path);
+	char *out = NULL;
+
+	if (asprintf(&out, "%.*s.%.*s-of-%s.db", stem, path, (int)strcspn(shard, "/"), shard,
+		     shard + strcspn(shard, "/") + (strchr(shard, '/') != NULL)) < 0)
+		return NULL;
+	return out;
+}
+
+/* A database of our own to put results into: a copy, unless it is there already. */
+static int copy_make(const char *from, const char *to, struct err *err)
+{
+	struct store *store;
+	int ret, code;
+
+	if (!access(to, F_OK))
+		return 0;
+	ret = store_create(&store, to, 0, err);
+	if (ret)
+		return ret;
+	ret = store_merge(store, from, err);
+	code = store_close(store, ret ? NULL : err);
+	if (ret || code)
+		unlink(to);	/* half a copy looks like a whole one */
+	return ret ? ret : code;
+}
+
 static int replay_prepare(struct replay *r, struct err *err)
 {
-	int ret;
+	uint64_t shard, nr_shards;
+	int ret = 0;
 
-	ret = store_open(&r->store, r->o->path, 0, err);
+	if (r->o->shard)
+		ret = replay_shard_parse(r->o->shard, &shard, &nr_shards, err);
+	if (!ret && strcmp(r->path, r->o->path))
+		ret = copy_make(r->o->path, r->path, err);
+	if (!ret)
+		ret = store_open(&r->store, r->path, 0, err);
 	if (!ret)
 		ret = demand_stream_get(r->store, (int64_t)r->o->capture_id, &r->info, err);
 	if (!ret && !r->info.nr_accesses)
@@ -448,7 +486,10 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		{ 'j', "threads", OPT_U64, &o.nr_threads, "N", "threads (default: one per CPU)" },
 		{ 0, "memory", OPT_BYTES, &o.memory_bytes, "SIZE",
 		  "to use at most (default: half of what the machine has)" },
-		{ 0, "shard", OPT_TEXT, &o.shard, "I/N", "only the Ith of N parts of the grid" },
+		{ 'o', "output", OPT_TEXT, &o.output, "OUT.db",
+		  "put the results into this copy of RUN.db, made if it is not there" },
+		{ 0, "shard", OPT_TEXT, &o.shard, "I/N",
+		  "only the Ith of N parts of the grid (into RUN.I-of-N.db; see 'pagereel merge')" },
 		{ 0, "capture", OPT_U64, &o.capture_id, "ID", "of several captures (default: the first)" },
 		{ 0, "seed", OPT_U64, &o.seed, "N", "of models that draw lots (default 1)" },
 		{ 0, "intervals", OPT_U64, &o.nr_intervals, "N", "points of the series (default 100)" },
@@ -459,6 +500,7 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		{ 0 },
 	};
 	struct replay r = { .self = self, .o = &o, .profile = cost_profile_builtin() };
+	char *own_path = NULL;
 	int status, nr;
 
 	nr = opts_parse(self, opts, argc, argv, false, &argv, &status);
@@ -471,9 +513,16 @@ static int replay_run(const struct command *self, int argc, char **argv)
 	if (o.nr_intervals > 1000000)
 		return cmd_usage(self, "--intervals takes at most 1000000");
 	o.path = argv[0];
+	if (o.shard && !o.output)
+		r.path = own_path = shard_path(o.path, o.shard);
+	else
+		r.path = o.output ? o.output : o.path;
+	if (!r.path)
+		return cmd_usage(self, "no memory");
 	signals_catch();
 	status = replay_main(&r);
 	replay_release(&r);
+	free(own_path);
 	return status;
 }
 
@@ -482,7 +531,7 @@ const struct command cmd_replay = {
 	.args = "RUN.db [OPTION]...",
 	.summary = "Replay what was recorded through other models, sizes and settings.",
 	.examples = "  pagereel replay run.db -m linux-6.18,lru,arc,opt -M 32M..256M/8\n"
-		    "  pagereel replay run.db -m all -M 10%..100%/10 -j 2\n"
+		    "  pagereel replay run.db -m all -M 10%..100%/10 --shard 3/16\n"
 		    "  pagereel replay run.db -m slru:protected=50 -M 64M,128M --format json\n",
 	.run = replay_run,
 };

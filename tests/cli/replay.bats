@@ -110,3 +110,19 @@ setup() {
 	run ./pagereel models clok
 	[ "$status" = 2 ]
 }
+
+@test "shards merge to the tables of one run" {
+	cp "$db" "$BATS_TEST_TMPDIR/whole.db"
+	./pagereel replay "$BATS_TEST_TMPDIR/whole.db" -m all -M 10%..90%/4 >/dev/null
+	for i in 1 2 3; do
+		./pagereel replay "$db" -m all -M 10%..90%/4 --shard $i/3 >/dev/null
+	done
+	[ "$(ask 'SELECT count(*) FROM result')" = 0 ]
+	./pagereel merge -o "$BATS_TEST_TMPDIR/all.db" "$BATS_TEST_TMPDIR"/run.?-of-3.db
+	[ "$(ask 'SELECT count(*) FROM result' "$BATS_TEST_TMPDIR/run.1-of-3.db")" -gt 10 ]
+	tables "$BATS_TEST_TMPDIR/whole.db" >"$BATS_TEST_TMPDIR/a"
+	tables "$BATS_TEST_TMPDIR/all.db" >"$BATS_TEST_TMPDIR/b"
+	cmp "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+	run ./pagereel replay "$db" -m lru --shard 4/3
+	[ "$status" = 2 ]
+}
