@@ -14,10 +14,10 @@
 enum { DEFAULT_INTERVALS = 100, COMMIT_EVERY_NS = 1000000000, STATUS_EVERY_NS = 250000000 };
 
 struct options {
-	const char *path, *shard, *output;
+	const char *path, *shard, *output, *sample;
 	struct opt_texts models, sizes;
 	uint64_t nr_threads, memory_bytes, seed, capture_id, nr_intervals;
-	bool again, by_size, quiet;
+	bool again, by_size, quiet, curve;
 	enum out_format format;
 };
 
@@ -89,7 +89,7 @@ static int parse_grid(struct replay *r, struct err *err)
 		ret = replay_models_add(&r->models, default_models[i], err);
 	for (int i = 0; i < o->sizes.nr && !ret; i++)
 		ret = replay_sizes_add(&r->sizes, o->sizes.item[i], r->info.nr_distinct_pages, err);
-	if (!o->sizes.nr && !ret)
+	if (!o->sizes.nr && !o->curve && !ret)
 		ret = replay_sizes_add(&r->sizes, "10%..100%/10", r->info.nr_distinct_pages, err);
 	return ret;
 }
@@ -310,6 +310,44 @@ static int spec_store(struct replay *r, struct err *err)
 	return ret;
 }
 
+/* Curves instead of a grid. */
+static int run_curves(struct replay *r, struct err *err)
+{
+	struct replay_surroundings around = { 0 };
+	struct demand_source source;
+	struct db_source db;
+	struct grid_opts opts = {
+		.nr_threads = (unsigned int)r->o->nr_threads,
+		.memory_bytes = r->o->memory_bytes,
+		.seed = r->o->seed,
+		.ctx = r, .progress = on_progress,
+	};
+	struct replay_curves curves = {
+		.store = r->store, .stream_id = r->info.stream_id, .source = &source,
+		.grid_opts = &opts, .opts.seed = r->o->seed,
+	};
+	int ret = 0;
+
+	db_source_init(&db, r->path, &r->info, &source);
+	if (r->o->sample)
+		ret = replay_sample_parse(r->o->sample, &curves.opts, err);
+	if (!ret)
+		ret = db_source_limit(&db, r->store, &r->info, &source, err);
+	if (!ret)
+		ret = replay_surroundings_read(r->store, &r->info, &source, &around, err);
+	opts.context = &around.context;
+	opts.extents = around.extents;
+	opts.nr_extents = around.nr_extents;
+	r->started_ns = r->status_ns = now_ns();
+	if (!ret)
+		ret = replay_curves_run(&curves, &r->models, &r->sizes, r->o->format, err);
+	if (r->status_shown)
+		fprintf(stderr, "\r\033[K");
+	replay_surroundings_release(&around);
+	db_source_release(&db);
+	return ret;
+}
+
 /* ---- printing ---------------------------------------------------------------------------------- */
 
 static void warn_completeness(const struct replay *r)
@@ -442,7 +480,7 @@ static int replay_prepare(struct replay *r, struct err *err)
 			      r->o->path);
 	if (!ret)
 		ret = parse_grid(r, err);
-	if (!ret)
+	if (!ret && !r->o->curve)
 		ret = make_cells(r, err);
 	return ret ? ret : make_grid(r, err);
 }
@@ -456,6 +494,12 @@ static int replay_main(struct replay *r)
 	if (ret)
 		return cmd_fail(r->self, ret, &err);
 	warn_completeness(r);
+	if (r->o->curve) {
+		ret = run_curves(r, &err);
+		if (ret == -ECANCELED)
+			ret = err_set(&err, -EINTR, "interrupted; the curves printed are kept");
+		return ret ? cmd_fail(r->self, ret, &err) : cmd_finish(r->self);
+	}
 	if (r->nr_wanted)
 		ret = run_grid(r, &err);
 	if (!ret)
@@ -486,6 +530,10 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		{ 'j', "threads", OPT_U64, &o.nr_threads, "N", "threads (default: one per CPU)" },
 		{ 0, "memory", OPT_BYTES, &o.memory_bytes, "SIZE",
 		  "to use at most (default: half of what the machine has)" },
+		{ 0, "curve", OPT_FLAG, &o.curve, NULL,
+		  "miss ratio by memory instead (lru: all sizes in one pass), with its knees" },
+		{ 0, "sample", OPT_TEXT, &o.sample, "SHARE",
+		  "--curve from 1% of the pages, or (lru) from at most 8192 pages, with errors" },
 		{ 'o', "output", OPT_TEXT, &o.output, "OUT.db",
 		  "put the results into this copy of RUN.db, made if it is not there" },
 		{ 0, "shard", OPT_TEXT, &o.shard, "I/N",
@@ -512,6 +560,8 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		return cmd_usage(self, "-j takes 1 to 256 threads");
 	if (o.nr_intervals > 1000000)
 		return cmd_usage(self, "--intervals takes at most 1000000");
+	if (o.sample && !o.curve)
+		return cmd_usage(self, "--sample is for --curve");
 	o.path = argv[0];
 	if (o.shard && !o.output)
 		r.path = own_path = shard_path(o.path, o.shard);
@@ -532,6 +582,6 @@ const struct command cmd_replay = {
 	.summary = "Replay what was recorded through other models, sizes and settings.",
 	.examples = "  pagereel replay run.db -m linux-6.18,lru,arc,opt -M 32M..256M/8\n"
 		    "  pagereel replay run.db -m all -M 10%..100%/10 --shard 3/16\n"
-		    "  pagereel replay run.db -m slru:protected=50 -M 64M,128M --format json\n",
+		    "  pagereel replay run.db -m lru,arc,opt --curve --sample 1%\n",
 	.run = replay_run,
 };

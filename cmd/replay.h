@@ -3,6 +3,7 @@
 #ifndef PAGEREEL_CMD_REPLAY_H
 #define PAGEREEL_CMD_REPLAY_H
 
+#include "cmd/out.h"
 #include "replay/replay.h"
 #include "schema/schema.h"
 
@@ -69,5 +70,22 @@ double replay_cpu_ns(const struct grid_result *result, const struct cost_profile
 int replay_result_store(struct store *store, const struct result_key *key,
 			const struct grid_result *result, const struct cost_profile *profile,
 			struct err *err);
+
+/* ---- curves (replay_curve.c) ---------------------------------------------------------------------- */
+
+struct replay_curves {
+	struct store *store;
+	int64_t stream_id;
+	const struct demand_source *source;
+	const struct grid_opts *grid_opts;	/* for models that have to run size by size */
+	struct curve_opts opts;
+};
+
+/* "1%": that share of the pages; "8192": at most so many of them. */
+int replay_sample_parse(const char *text, struct curve_opts *opts, struct err *err);
+bool replay_is_lru(const struct replay_model *model);
+/* Computes, stores and prints the curve of each model, at @sizes or, if there are none, its own choice. */
+int replay_curves_run(const struct replay_curves *curves, const struct replay_models *models,
+		      const struct replay_sizes *sizes, enum out_format format, struct err *err);
 
 #endif

@@ -200,3 +200,12 @@ uint32_t distance_remove(struct distances *d, uint32_t page)
 	d->nr_holes++;
 	return rank_after(d, slot);
 }
+
+void distance_forget(struct distances *d, uint32_t page)
+{
+	uint32_t slot = d->slots.of[page];
+
+	d->slots.of[page] = 0;
+	if (slot)
+		mark_dead(d, slot);
+}

@@ -61,6 +61,8 @@ struct hole_move {
 uint32_t distance_access_holes(struct distances *d, uint32_t page, struct hole_move *move);
 /* Takes the page out, leaves a hole; its distance, DISTANCE_NONE if it was not there. */
 uint32_t distance_remove(struct distances *d, uint32_t page);
+/* Takes the page out as if it had never been there (it leaves a sample). */
+void distance_forget(struct distances *d, uint32_t page);
 /* Slots that count: the pages (and holes) of the largest cache. */
 uint32_t distances_depth(const struct distances *d);
 

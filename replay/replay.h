@@ -234,6 +234,48 @@ struct array_source {
 /* Counts what the source must know about itself; the arrays must outlive it. */
 int array_source_init(const struct array_source *array, struct demand_source *source);
 
+/* ---- curves: miss ratio by memory (replay/curve.c) ------------------------------------------- */
+
+struct curve_point {
+	uint32_t memory_pages;
+	double miss_ratio;
+	double stderr_ratio;	/* of sampling; 0: exact */
+};
+
+/* The true miss ratio lies within so many standard errors, at all sizes of a curve together. */
+#define CURVE_BAND 3.0
+
+struct curve_opts {
+	double rate;		/* share of the pages to sample, 0 < rate < 1; 0: no sampling */
+	uint32_t max_pages;	/* sample at most so many pages (lru only); 0: no limit */
+	uint64_t seed;		/* salt of the sample */
+};
+
+/* "exact", "shards" (fixed rate), "shards-max" (fixed size) or "scaled" (any model, scaled down). */
+const char *curve_method(const struct grid_cell *cell, const struct curve_opts *opts);
+
+/*
+ * The curve of cell->model with cell->params at @sizes (ascending): fills points[0 .. nr - 1]. lru
+ * takes one pass over the stream for all sizes, with or without sampling; other models one run over
+ * the sample per size. -EINVAL: a kernel model, or another model than lru without a rate.
+ */
+int curve_run(const struct demand_source *source, const struct grid_cell *cell,
+	      const uint32_t *sizes, size_t nr_sizes, const struct curve_opts *opts,
+	      struct curve_point *points, struct err *err);
+
+/* Where a curve bends: up to here memory saves misses, from here on little. */
+struct curve_knee {
+	uint32_t memory_pages;
+	double miss_ratio;
+	double drop_ratio;	/* of the miss ratio since the knee before, or the first point */
+};
+
+/* Writes at most @max knees, returns how many there are. */
+size_t curve_knees(const struct curve_point *points, size_t nr, struct curve_knee *knees, size_t max);
+
+/* @nr sizes from @least to @most, evenly spaced by their logarithm, each once: how many remain. */
+size_t curve_sizes(uint32_t least, uint32_t most, uint32_t *sizes, size_t nr);
+
 /* ---- what to replay, as typed (replay/spec.c) ------------------------------------------------- */
 
 /* A model by name with its parameters. One of @model and @kernel is NULL. */

@@ -126,3 +126,29 @@ setup() {
 	run ./pagereel replay "$db" -m lru --shard 4/3
 	[ "$status" = 2 ]
 }
+
+@test "the curve of lru equals its replays, and is stored" {
+	./pagereel replay "$db" -m lru -M 10%..90%/4 --by-size >/dev/null
+	./pagereel replay "$db" -m lru -M 10%..90%/4 --curve >/dev/null
+	[ "$(ask 'SELECT count(*) FROM curve JOIN result USING(model, memory_pages)
+		WHERE abs(miss_ratio - 1.0 * misses / accesses) < 1e-12')" = 4 ]
+	./pagereel replay "$db" -m lru,arc --curve --sample 20% >/dev/null
+	[ "$(ask "SELECT count(*) > 100 AND min(stderr) > 0 FROM curve WHERE method IN ('shards', 'scaled')")" = 1 ]
+	./pagereel replay "$db" -m lru --curve --sample 500 >/dev/null
+	[ "$(ask "SELECT count(*) > 50 FROM curve WHERE method = 'shards-max'")" = 1 ]
+}
+
+@test "a loop has its knee at its length" {
+	./pagereel synth -o "$BATS_TEST_TMPDIR/loop.db" 'loop:file=16M,accesses=40K,seed=1' >/dev/null 2>&1
+	./pagereel replay "$BATS_TEST_TMPDIR/loop.db" -m lru --curve >/dev/null
+	[ "$(ask 'SELECT memory_pages FROM knee' "$BATS_TEST_TMPDIR/loop.db")" = 4096 ]
+}
+
+@test "a sample that is none is a usage error" {
+	for sample in 0% 100% 5 x; do
+		run ./pagereel replay "$db" -m lru --curve --sample $sample
+		[ "$status" = 2 ]
+	done
+	run ./pagereel replay "$db" -m lru --sample 1%
+	[ "$status" = 2 ]
+}
