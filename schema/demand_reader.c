@@ -12,6 +12,7 @@ struct demand_reader {
 	struct store *store;
 	sqlite3_stmt *stmt;
 	int64_t stream_id;
+	int64_t nr_ids, nr_tasks;	/* what chunks may name */
 	unsigned int columns;
 	struct demand_columns into;
 	uint32_t scratch[4 * (DEMAND_CHUNK_RECORDS + SVB_PAD_VALUES)];
@@ -29,11 +30,27 @@ static const char *const reader_sql[] = {
 			    " FROM demand_chunk WHERE stream_id = ?1 ORDER BY idx",
 };
 
+static int limits_read(struct demand_reader *r, struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(r->stream_id) };
+	bool found;
+	int code = store_get_int(r->store, "SELECT nr_ids FROM demand_stream WHERE id = ?1", values, 1,
+				 &r->nr_ids, &found, err);
+
+	if (!code && !found)
+		code = err_set(err, -ENODATA, "no demand stream %lld in '%s'",
+			       (long long)r->stream_id, store_path(r->store));
+	if (!code)
+		code = store_get_int(r->store, "SELECT 1 + coalesce(max(task), 0) FROM demand_task"
+				     " WHERE stream_id = ?1", values, 1, &r->nr_tasks, &found, err);
+	return code;
+}
+
 int demand_reader_open(struct store *store, int64_t stream_id, unsigned int columns,
 		       struct demand_reader **reader, struct err *err)
 {
 	struct demand_reader *r = malloc(sizeof(*r));
-	int rc;
+	int code, rc;
 
 	*reader = NULL;
 	if (!r || demand_columns_new(&r->into)) {
@@ -44,6 +61,11 @@ int demand_reader_open(struct store *store, int64_t stream_id, unsigned int colu
 	r->stmt = NULL;
 	r->stream_id = stream_id;
 	r->columns = columns & (DEMAND_COL_TIME | DEMAND_COL_TASK);
+	code = limits_read(r, err);
+	if (code) {
+		demand_reader_close(r);
+		return code;
+	}
 	/* mapped, not copied: 1.2 ns an access against 2.2; if it cannot be, it is copied */
 	sqlite3_exec(store->db, "PRAGMA mmap_size = 2147418112", NULL, NULL, NULL);
 	rc = sqlite3_prepare_v2(store->db, reader_sql[r->columns], -1, &r->stmt, NULL);
@@ -63,6 +85,41 @@ static int blob_column(sqlite3_stmt *stmt, int column, const uint8_t **data, siz
 	return *data != NULL;
 }
 
+static uint32_t highest(const uint32_t *values, size_t nr)
+{
+	uint32_t a = 0, b = 0, c = 0, d = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= nr; i += 4) {
+		a = values[i] > a ? values[i] : a;
+		b = values[i + 1] > b ? values[i + 1] : b;
+		c = values[i + 2] > c ? values[i + 2] : c;
+		d = values[i + 3] > d ? values[i + 3] : d;
+	}
+	for (; i < nr; i++)
+		a = values[i] > a ? values[i] : a;
+	a = a > b ? a : b;
+	c = c > d ? c : d;
+	return a > c ? a : c;
+}
+
+/* Models use pages and tasks as array indexes without a look: they must be what the stream says. */
+static bool block_is_sound(const struct demand_reader *r, const struct demand_block *block)
+{
+	bool sound = true;
+
+	if (block->task && highest(block->task, block->nr) >= r->nr_tasks)
+		return false;
+	for (size_t i = 0; block->op && i < block->nr; i++)
+		sound &= block->op[i] < NR_DEMAND_OPS;
+	if (!block->run)
+		return sound && highest(block->page, block->nr) < r->nr_ids;
+	for (size_t i = 0; i < block->nr; i++)
+		sound &= block->run[i] && (uint64_t)block->page[i] + block->run[i] <=
+			 (uint64_t)r->nr_ids;
+	return sound;
+}
+
 static int chunk_unpack(struct demand_reader *r, struct demand_block *block)
 {
 	const uint8_t *data;
@@ -74,6 +131,8 @@ static int chunk_unpack(struct demand_reader *r, struct demand_block *block)
 		return -EBADMSG;
 	if (blob_column(r->stmt, 2, &data, &bytes) &&
 	    demand_chunk_decode_task(data, bytes, &r->into, nr, r->scratch, block))
+		return -EBADMSG;
+	if (!block_is_sound(r, block))
 		return -EBADMSG;
 	if (!(r->columns & DEMAND_COL_TIME))
 		return 0;
