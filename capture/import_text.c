@@ -411,13 +411,31 @@ static void lost_add(struct text *t)
 	t->has_lost[cpu] = true;
 }
 
+/* "# entries-in-buffer/entries-written: 7/9   #P:4": two were overwritten before the first one left. */
+static int head_note(struct text *t, const char *line, struct err *err)
+{
+	static const char prefix[] = "# entries-in-buffer/entries-written: ";
+	const char *slash;
+	uint64_t kept, written;
+
+	if (strncmp(line, prefix, sizeof(prefix) - 1))
+		return 0;
+	kept = strtoull(line + sizeof(prefix) - 1, NULL, 10);
+	slash = strchr(line + sizeof(prefix) - 1, '/');
+	written = slash ? strtoull(slash + 1, NULL, 10) : kept;
+	if (written <= kept || written > INT64_MAX)
+		return 0;
+	return store_context(t->sink->store, t->sink->capture_id, 0, "start", "import",
+			     "events_overwritten", VALUE_OF_INT((int64_t)(written - kept)), err);
+}
+
 static int line_import(struct text *t, const char *line, uint64_t number, struct err *err)
 {
 	int ret = 0;
 
 	text_line_parse(line, &t->line);
 	if (t->line.kind == TEXT_COMMENT)
-		return 0;
+		return head_note(t, line, err);
 	if (t->line.kind == TEXT_LOST && t->line.cpu < IMPORT_MAX_CPUS) {
 		lost_add(t);
 		return 0;

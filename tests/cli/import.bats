@@ -67,6 +67,17 @@ recording() {
 	[ "$(ask "SELECT count(*) FROM file WHERE size_bytes IS NOT NULL OR path IS NOT NULL")" = 0 ]
 }
 
+@test "the bundled recording of a memcg: every page that left is a page the kernel says it reclaimed" {
+	import $data/linux-6.18-zipfscan.dat
+	[ "$(ask "SELECT sum(nr_events) FROM event_type")" = 29898 ]
+	[ "$(count mm_filemap_get_pages)" = 12009 ]
+	[ "$(count mm_filemap_add_to_page_cache)" = 7837 ]
+	[ "$(ask "SELECT count(*) FROM page_event WHERE op = 'delete' AND flags & 2")" = 5873 ]
+	[ "$(ask "SELECT count(*) FROM page_event WHERE op = 'delete'")" = 5873 ]
+	[ "$(ask "SELECT sum(nr_reclaimed) FROM mm_vmscan_lru_shrink_inactive")" = 5873 ]
+	[ "$(ask "SELECT sum(nr_reclaimed) FROM mm_vmscan_memcg_reclaim_end")" = 5873 ]
+}
+
 @test "a printed recording equals the binary one, event for event and field for field" {
 	local a=$BATS_TEST_TMPDIR/a.db b=$BATS_TEST_TMPDIR/b.db t
 	./pagereel import -q -o "$a" $data/linux-6.12-v6.dat
@@ -109,6 +120,7 @@ recording() {
 	[[ $output = *"line 24:"*"ino=zz"* ]]
 	[ "$(ask "SELECT cpu, from_ns, to_ns, events_lost FROM gap ORDER BY cpu")" = "1,2433239293000,2433239435000,23
 3,2433239039000,2433240569000," ]
+	[ "$(ask "SELECT value FROM context WHERE key = 'events_overwritten'")" = 2 ]
 	[ "$(ask "SELECT comm FROM task WHERE pid = 77")" = "my [odd]-na" ]
 	[ "$(ask "SELECT pages, flags, page_index, pfn FROM page_event WHERE op = 'delete'")" = "4,2,102,107187" ]
 	[ "$(ask "SELECT ino FROM file")" = $((0x6384f)) ]
