@@ -264,7 +264,8 @@ WITH lossy AS MATERIALIZED (
 SELECT capture_id, iif(is_start, ts_ns, NULL) AS start_ns,
 	CASE WHEN NOT is_start THEN ts_ns WHEN is_whole THEN next_ns END AS end_ns,
 	iif(is_start AND is_whole, next_ns - ts_ns, NULL) AS duration_ns, cpu, pid, nid,
-	shr AS shrinker, shrink AS function, priority, gfp_flags, cache_items AS nr_objects,
+	shr AS shrinker, coalesce((SELECT value FROM context s WHERE s.capture_id = checked.capture_id
+		AND s.subject = 'symbol' AND s.key = printf('0x%x', shrink)), shrink) AS function, priority, gfp_flags, cache_items AS nr_objects,
 	nr_objects_to_shrink AS nr_deferred, delta AS nr_delta,
 	iif(is_start, total_scan, NULL) AS nr_to_scan,
 	iif(is_start AND is_whole, total_scan - next_total_scan, NULL) AS nr_scanned,

@@ -268,6 +268,66 @@ static void readonly_directory_can_be_read(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void under_sudo_the_file_belongs_to_the_caller(void **state)
+{
+	char wal[160];
+	struct store *store;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	setenv("SUDO_UID", "12345", 1);
+	setenv("SUDO_GID", "54321", 1);
+	store = create();
+	begin_capture(store);
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	assert_int_equal(stat(wal, &st), 0);
+	assert_int_equal(st.st_uid, 12345);
+	store_close(store, NULL);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 12345);
+	assert_int_equal(st.st_gid, 54321);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+static void reader_sees_commits_of_a_running_capture(void **state)
+{
+	struct store *writer = create(), *reader;
+
+	assert_int_equal(store_open(&reader, path, STORE_READONLY, NULL), 0);
+	store_begin(writer, NULL);
+	begin_capture(writer);
+	assert_int_equal(get(reader, "SELECT count(*) FROM capture"), 0);
+	store_commit(writer, NULL);
+	assert_int_equal(get(reader, "SELECT count(*) FROM capture"), 1);
+	/* a reader is no reason for the writer to fail, and the last one out tidies up */
+	assert_int_equal(store_close(writer, NULL), 0);
+	assert_int_equal(get(reader, "SELECT count(*) FROM capture"), 1);
+	store_close(reader, NULL);
+	assert_int_equal(store_open(&writer, path, 0, NULL), 0);
+	assert_int_equal(get(writer, "SELECT count(*) FROM capture"), 1);
+	store_close(writer, NULL);
+	assert_false(exists("-wal"));
+}
+
+static void second_writer_is_told_that_it_is_busy(void **state)
+{
+	struct store *first = create(), *second;
+	struct err err = { 0 };
+
+	assert_int_equal(store_open(&second, path, 0, NULL), 0);
+	assert_int_equal(store_begin(first, NULL), 0);
+	begin_capture(first);
+	assert_int_equal(store_begin(second, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "another process"));
+	store_commit(first, NULL);
+	assert_int_equal(store_begin(second, NULL), 0);
+	store_close(second, NULL);
+	store_close(first, NULL);
+}
+
 static void interrupted_capture_is_still_running_in_the_file(void **state)
 {
 	struct store *store;
@@ -522,6 +582,9 @@ int main(void)
 		TEST(schema_page_of_noise_is_called_damaged),
 		TEST(append_continues_an_existing_database),
 		TEST(readonly_directory_can_be_read),
+		TEST(under_sudo_the_file_belongs_to_the_caller),
+		TEST(reader_sees_commits_of_a_running_capture),
+		TEST(second_writer_is_told_that_it_is_busy),
 		TEST(interrupted_capture_is_still_running_in_the_file),
 		TEST(context_repeats_are_stored_once_per_sample),
 		TEST(file_keeps_what_is_known_when_updated),

@@ -338,6 +338,16 @@ static void shrinker_calls_pair_by_task_and_shrinker(void **state)
 	       "1,8,130,-,-,9,-,-,1000 1,9,-,140,-,-,-,4,-");
 }
 
+static void shrinker_function_is_named_where_its_symbol_is_known(void **state)
+{
+	run("INSERT INTO mm_shrink_slab_start(capture_id, ts_ns, pid, shr, nid, shrink) VALUES"
+	    "(1, 1, 1, 7, 0, -1659299968), (1, 2, 1, 8, 0, 4096), (1, 3, 1, 9, 0, 'super_cache_scan')");
+	assert_int_equal(store_context(store, 1, 1, "start", "symbol", "0xffffffff9d191780",
+				       VALUE_OF_TEXT("kfree_rcu_shrink_scan"), NULL), 0);
+	expect("SELECT function FROM shrinker_call ORDER BY start_ns",
+	       "kfree_rcu_shrink_scan 4096 super_cache_scan");
+}
+
 static void rstat(const char *what, int ts, int pid)
 {
 	char sql[160];
@@ -481,6 +491,7 @@ int main(void)
 		TEST(scan_across_a_gap_is_two_halves),
 		TEST(old_kernels_have_one_activation_count),
 		TEST(shrinker_calls_pair_by_task_and_shrinker),
+		TEST(shrinker_function_is_named_where_its_symbol_is_known),
 		TEST(flush_sums_the_lock_holds_that_follow_it),
 		TEST(flush_without_lock_events_has_unknown_holds),
 		TEST(throttle_reasons_have_names),
