@@ -130,6 +130,12 @@ struct file_state {
 	enum readahead_mode readahead;	/* not AUTO */
 };
 
+enum ra_rules {
+	RA_RULES_6_1,	/* up to 6.10: one function for miss and marker */
+	RA_RULES_6_12,	/* 6.11: two functions */
+	RA_RULES_6_18,	/* 6.16: the order belongs to the open file, windows end aligned */
+};
+
 /* How a kernel version differs: every difference is a parameter. */
 struct linux_params {
 	uint64_t batch_pages;		/* folio batch, 31 (15 before 6.5) */
@@ -143,6 +149,7 @@ struct linux_params {
 	int readahead;			/* enum readahead_mode */
 	uint64_t ra_bytes;		/* read_ahead_kb; 0: as recorded */
 	uint64_t io_bytes;		/* max_sectors_kb: a larger request reads ahead this much */
+	int ra_rules;			/* enum ra_rules */
 	int max_order;			/* of a folio; 0: single pages only; MAX_ORDER_RECORDED */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;

@@ -34,21 +34,28 @@ static const char *const readahead_modes[] = {
 	[READAHEAD_RANDOM] = "random", [READAHEAD_OFF] = "off", NULL
 };
 
+static const char *const ra_rules[] = {
+	[RA_RULES_6_1] = "6.1", [RA_RULES_6_12] = "6.12", [RA_RULES_6_18] = "6.18", NULL
+};
+
 static const char *const orders[] = {
 	"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", [MAX_ORDER_RECORDED] = "recorded", NULL
 };
 
 #define P(field) offsetof(struct linux_params, field)
 
-/* What all versions have in common, and BATCH, the pages of a folio batch. */
-#define LINUX_PARAMS(BATCH)									\
+/*
+ * What all versions have in common, and BATCH, the pages of a folio batch; STALE, how old statistics
+ * get (6.1 flushes them in every reclaim, prepare_scan_control()); RULES of readahead.
+ */
+#define LINUX_PARAMS(BATCH, STALE, RULES)							\
 	{ "batch", PARAM_U64, P(batch_pages), BATCH, 1, FOLIO_BATCH_MAX, "pages",		\
 	  "folio batch in front of the lists", NULL },						\
 	{ "charge_batch", PARAM_U64, P(charge_batch_pages), "64", 1, 4096, "pages",		\
 	  "pages charged at a time (MEMCG_CHARGE_BATCH)", NULL },				\
 	{ "cluster", PARAM_U64, P(cluster_pages), "32", 1, 4096, "pages",			\
 	  "pages scanned at a time and least to reclaim (SWAP_CLUSTER_MAX)", NULL },		\
-	{ "stale_stats", PARAM_NS, P(stats_period_ns), "2s", 0, 1e12, "ns",			\
+	{ "stale_stats", PARAM_NS, P(stats_period_ns), STALE, 0, 1e12, "ns",			\
 	  "period of the memcg statistics flush; 0: always exact", NULL },			\
 	{ "stats_phase", PARAM_NS, P(stats_phase_ns), "0", 0, 1e12, "ns",			\
 	  "first flush after the start of the stream; 0: as recorded, else half a period",	\
@@ -68,6 +75,8 @@ static const char *const orders[] = {
 	  "largest window (read_ahead_kb); 0: as recorded, else 128K", NULL },			\
 	{ "max_io", PARAM_BYTES, P(io_bytes), "0", 0, 1e9, "bytes",				\
 	  "largest request of the device (max_sectors_kb); 0: as recorded, else 1280K", NULL },	\
+	{ "ra_rules", PARAM_ENUM, P(ra_rules), RULES, 0, 0, NULL,				\
+	  "whose windows: those up to 6.10 (6.1), up to 6.15 (6.12) or later (6.18)", ra_rules },	\
 	{ "max_order", PARAM_ENUM, P(max_order), "recorded", 0, 0, NULL,			\
 	  "largest folio, as a power of two of pages; recorded: as large as were seen", orders },	\
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
@@ -76,7 +85,9 @@ static const char *const orders[] = {
 	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
 	{ 0 }
 
-static const struct param params_6_18[] = { LINUX_PARAMS("31") };
+static const struct param params_6_18[] = { LINUX_PARAMS("31", "2s", "6.18") };
+static const struct param params_6_12[] = { LINUX_PARAMS("31", "2s", "6.12") };
+static const struct param params_6_1[] = { LINUX_PARAMS("15", "0", "6.1") };
 
 /* ---- create and destroy ------------------------------------------------------------------------ */
 
@@ -148,6 +159,22 @@ static enum readahead_mode file_readahead(const struct kernel_model *m, enum fil
 	return READAHEAD_RECORDED;
 }
 
+/* Ids between two extents go to the first: every id then is in exactly one. */
+static int close_gaps(struct replay_extent *extents, size_t nr, uint32_t nr_ids)
+{
+	if (extents[0].first_id)
+		return -EBADMSG;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t next = i + 1 < nr ? extents[i + 1].first_id : nr_ids;
+
+		if (next < extents[i].first_id || next > nr_ids ||
+		    extents[i].first_index > UINT64_MAX - UINT32_MAX)
+			return -EBADMSG;
+		extents[i].pages = next - extents[i].first_id;
+	}
+	return 0;
+}
+
 static int init_extents(struct kernel_model *m, const struct kernel_config *config)
 {
 	static const struct replay_extent whole = { .pages = UINT32_MAX,
@@ -162,16 +189,14 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 	if (!m->extents || !m->extent_file || !m->extent_hint || init_files(m, config))
 		return -ENOMEM;
 	memcpy(m->extents, from, sizeof(*from) * m->nr_extents);
+	if (close_gaps(m->extents, m->nr_extents, m->nr_ids))
+		return -EBADMSG;
 	for (size_t i = 0; i < m->nr_extents; i++) {
-		struct replay_extent *e = &m->extents[i];
-
 		const struct file_state *file = bsearch(&from[i].file_id, m->files, m->nr_files,
 							sizeof(*m->files), compare_file);
 
-		if (e->pages > m->nr_ids - e->first_id)
-			e->pages = m->nr_ids - e->first_id;
 		m->extent_file[i] = (uint32_t)(file - m->files);
-		m->files[m->extent_file[i]].readahead = file_readahead(m, e->reading);
+		m->files[m->extent_file[i]].readahead = file_readahead(m, from[i].reading);
 		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
 			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
 	}
@@ -241,15 +266,19 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 					 struct err *err)
 {
 	struct kernel_model *m = calloc(1, sizeof(*m));
+	int ret = -ENOMEM;
 
 	if (m) {
 		m->p = *(const struct linux_params *)config->params;
 		m->nr_ids = config->nr_ids;
 		init_readahead(m, config);
+		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);
 	}
-	if (!m || init_pages(m) || init_extents(m, config) || workingset_init(m)) {
+	if (ret) {
 		linux_destroy(m);
-		*code = err_set(err, -ENOMEM, "no memory to replay %u pages", config->nr_ids);
+		*code = err_set(err, ret, ret == -ENOMEM ? "no memory to replay %u pages" :
+				"the extents of %u pages overlap or are out of order",
+				config->nr_ids);
 		return NULL;
 	}
 	init_memcg(m, config);
@@ -617,15 +646,21 @@ static int linux_costs(const struct kernel_model *m, struct replay_cost *out, in
 	return (int)ARRAY_SIZE(all);
 }
 
-const struct kernel_ops linux_6_18_ops = {
-	.name = "linux-6.18",
-	.title = "active and inactive lists with refault distance, memcg limit",
-	.source = "Linux 6.18 mm/vmscan.c, workingset.c, swap.c, memcontrol.c, filemap.c",
-	.params = params_6_18,
-	.params_bytes = sizeof(struct linux_params),
-	.create = linux_create,
-	.feed = linux_feed,
-	.counters = linux_counters,
-	.costs = linux_costs,
-	.destroy = linux_destroy,
-};
+#define LINUX(NAME, SYMBOL)									\
+const struct kernel_ops linux_##SYMBOL##_ops = {						\
+	.name = "linux-" NAME,									\
+	.title = "active and inactive lists with refault distance, memcg limit",		\
+	.source = "Linux " NAME " mm/vmscan.c, workingset.c, swap.c, memcontrol.c, filemap.c, "	\
+		  "readahead.c",								\
+	.params = params_##SYMBOL,								\
+	.params_bytes = sizeof(struct linux_params),						\
+	.create = linux_create,									\
+	.feed = linux_feed,									\
+	.counters = linux_counters,								\
+	.costs = linux_costs,									\
+	.destroy = linux_destroy,								\
+}
+
+LINUX("6.18", 6_18);
+LINUX("6.12", 6_12);
+LINUX("6.1", 6_1);

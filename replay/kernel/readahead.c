@@ -21,6 +21,10 @@
  * as there are several streams; failing that, through the one with which its task jumps about. Several streams over one
  * descriptor, which in the kernel disturb each other, are thus taken for several descriptors.
  *
+ * Up to 6.10 ondemand_readahead() did both: a miss right behind the last window continues it, and a
+ * first window that is all ahead is merged with the second. Up to 6.15 a window's order came from the
+ * marked folio and ends were not aligned. ra_rules says which.
+ *
  * Approximations: reads start and end on page boundaries; a window does not reach beyond the ids
  * that the stream has for its file; a request that runs past the end of the file is clipped before,
  * not after, it is compared with the window; device congestion is not known.
@@ -167,33 +171,90 @@ static bool follows(uint32_t last, uint32_t page)
 	return last != NO_PAGE && page > last && page - last <= 2;
 }
 
+static void force_ra(struct kernel_model *m, uint32_t page, uint32_t want)
+{
+	uint32_t max = m->io_pages > m->ra_pages ? m->io_pages : m->ra_pages;
+
+	want = m->ra_pages ? want : 1;
+	ra_unbounded(m, page, want < max ? want : max, 0);
+}
+
+/* A window of its own for a miss. */
+static void first_window(const struct kernel_model *m, struct open_file *f, uint32_t page,
+			 uint32_t want, uint32_t max)
+{
+	f->start = page;
+	f->size = init_ra_size(want, max);
+	if (f->size > want)
+		f->async_size = f->size - want;
+	else
+		f->async_size = m->p.ra_rules == RA_RULES_6_1 ? f->size : f->size >> 1;
+}
+
+/* The window behind the last one. */
+static void next_window(struct open_file *f, uint32_t max)
+{
+	uint32_t size = next_ra_size(f->size, max);
+
+	f->start += f->size;
+	f->size = size > f->size ? size : f->size;
+	f->async_size = f->size;
+}
+
+/*
+ * Pages in front of the miss that look like a stream's trace make a window as long; false: too few.
+ */
+static bool history_window(struct kernel_model *m, struct open_file *f, uint32_t page,
+			   uint32_t want, uint32_t max)
+{
+	bool to_start;
+	uint32_t history = count_history(m, page, max, &to_start);
+
+	if (history <= want)
+		return false;
+	history *= to_start ? 2 : 1;
+	f->start = page;
+	f->size = history + want < max ? history + want : max;
+	f->async_size = 1;
+	return true;
+}
+
+/* Up to 6.10 a window that is all ahead is one with the next. */
+static void merge_next(struct open_file *f, uint32_t page, uint32_t max)
+{
+	uint32_t more;
+
+	if (page != f->start || f->size != f->async_size)
+		return;
+	more = next_ra_size(f->size, max);
+	f->async_size = f->size + more <= max ? more : max >> 1;
+	f->size = f->size + more <= max ? f->size + more : max;
+}
+
 /* A miss at @page of a request that wants @want pages from there. */
 static void sync_ra(struct kernel_model *m, struct open_file *f, uint32_t page, uint32_t want)
 {
-	uint32_t max = max_ra_pages(m, want), history;
-	bool to_start;
+	uint32_t max = max_ra_pages(m, want);
+	bool old = m->p.ra_rules == RA_RULES_6_1, at_start;
 
 	if (!m->ra_pages || f->random) {
-		max = m->io_pages > m->ra_pages ? m->io_pages : m->ra_pages;
-		want = m->ra_pages ? want : 1;
-		ra_unbounded(m, page, want < max ? want : max, 0);
+		force_ra(m, page, want);
 		return;
 	}
-	if (want > max || follows(f->prev_page, page) || !page_index(m, page)) {
-		f->start = page;
-		f->size = init_ra_size(want, max);
-		f->async_size = f->size > want ? f->size - want : f->size >> 1;
-	} else {
-		history = count_history(m, page, max, &to_start);
-		if (history <= want) {
-			ra_unbounded(m, page, want, 0);
-			return;
-		}
-		history *= to_start ? 2 : 1;
-		f->start = page;
-		f->size = history + want < max ? history + want : max;
-		f->async_size = 1;
+	at_start = !page_index(m, page);
+	if (old && !at_start && f->size &&
+	    (page == f->start + f->size - f->async_size || page == f->start + f->size)) {
+		next_window(f, max);
+	} else if (want > max || follows(f->prev_page, page) || at_start) {
+		first_window(m, f, page, want, max);
+	} else if (!history_window(m, f, page, want, max)) {
+		ra_unbounded(m, page, want, 0);
+		return;
 	}
+	if (f->start >= ra_end(m, page))
+		return;		/* the next window of a file that ends here */
+	if (old)
+		merge_next(f, page, max);
 	f->order = 0;
 	ra_order(m, f);
 }
@@ -222,16 +283,14 @@ static void align_end(struct kernel_model *m, struct open_file *f, uint32_t max)
 /* The marked folio at @page is read by a request that wants @want pages from there. */
 static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page, uint32_t want)
 {
-	uint32_t max = max_ra_pages(m, want), expected, cached, size;
+	uint32_t max = max_ra_pages(m, want), expected, cached;
 
 	m->flags[page] &= (uint16_t)~PG_READAHEAD;
 	if (!m->ra_pages)
 		return;
 	expected = f->start + f->size - f->async_size;
-	if (page <= expected && expected - page < folio_pages(m, page)) {
-		f->start += f->size;
-		size = next_ra_size(f->size, max);
-		f->size = size > f->size ? size : f->size;
+	if (f->size && page <= expected && expected - page < folio_pages(m, page)) {
+		next_window(f, max);
 	} else {
 		cached = 1 + count_cached(m, page + 1, max);
 		if (cached > max)
@@ -241,9 +300,12 @@ static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page,
 	}
 	if (f->start >= ra_end(m, page))
 		return;
-	f->order += 2;
-	align_end(m, f, max);
+	f->order = m->p.ra_rules == RA_RULES_6_18 ? f->order + 2 : folio_order(m, page) + 2;
+	if (m->p.ra_rules == RA_RULES_6_18)
+		align_end(m, f, max);
 	f->async_size = f->size;
+	if (m->p.ra_rules == RA_RULES_6_1)
+		merge_next(f, page, max);
 	ra_order(m, f);
 }
 

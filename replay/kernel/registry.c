@@ -4,6 +4,8 @@
 
 #define MODELS(X) \
 	X(linux_6_18) \
+	X(linux_6_12) \
+	X(linux_6_1) \
 	X(linux_2_5) \
 	X(linux_2_4)
 

@@ -4,6 +4,7 @@
  * conservation laws. The reference keeps lists as plain arrays, oldest first, searches them from end
  * to end and recomputes everything: it shares no code and no data structure with the model.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -645,6 +646,23 @@ static void shadows_are_dropped_while_statistics_read_zero(void **state)
 	free(s);
 }
 
+static void extents_out_of_order_are_refused(void **state)
+{
+	const struct kernel_ops *ops = find("linux-6.18");
+	char options[1024] __attribute__((aligned(16)));
+	struct replay_extent extents[] = {
+		{ .pages = 60, .file_id = 1 }, { .first_id = 200, .pages = 10, .file_id = 2 },
+	};
+	struct kernel_config config = { .capacity_pages = 200, .nr_ids = 100, .params = options,
+					.extents = extents, .nr_extents = 2 };
+	struct err err = { 0 };
+	int code = 0;
+
+	assert_int_equal(params_defaults(ops->params, options, &err), 0);
+	assert_null(ops->create(&config, &code, &err));
+	assert_int_equal(code, -EBADMSG);
+}
+
 static void a_page_id_out_of_range_is_refused(void **state)
 {
 	static const uint32_t page[] = { 99 }, run[] = { 2 };
@@ -682,6 +700,7 @@ int main(void)
 		cmocka_unit_test(random_reads_of_one_page_read_one_page),
 		cmocka_unit_test(a_window_ends_with_the_file),
 		cmocka_unit_test(shadows_are_dropped_while_statistics_read_zero),
+		cmocka_unit_test(extents_out_of_order_are_refused),
 		cmocka_unit_test(a_page_id_out_of_range_is_refused),
 	};
 
