@@ -40,7 +40,8 @@ const struct analysis analyses[] = {
 	{ .name = "flush",
 	  .purpose = "flushes of memcg statistics: calls, time, waiting",
 	  .sql = sql_analyze_flush,
-	  .empty = "no flush of memcg statistics was recorded (kernels before 6.11 cannot show them)" },
+	  .empty = "no flush of memcg statistics was recorded: there was none, or the kernel "
+		   "cannot show them (older than 6.11)" },
 	{ .name = "validate",
 	  .purpose = "the recorded kernel's own model at the recorded size against the recording",
 	  .needs_write = true },

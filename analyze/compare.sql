@@ -1,6 +1,7 @@
 -- compare.sql - replays: one row per model, parameters and amount of memory. claim says what the row is
 -- worth: 'full'; 'estimate' (hits were not recorded, so recency is missing); 'none' (the same, below
--- the recorded size: the hits that would have become misses are exactly those that are missing).
+-- the recorded size: the hits that would have become misses are exactly those that are missing);
+-- 'unknown' (the same, and the recorded size is not known).
 WITH
 recorded AS (
 	SELECT capture_id, min(CAST(value AS INTEGER)) / 4096 AS limit_pages
@@ -26,6 +27,7 @@ SELECT r.capture_id, r.stream_id,
 	r.written, r.swapped_out, r.swapped_in, r.cpu_ns, r.io_ns,
 	CASE
 	WHEN s.has_hits THEN 'full'
+	WHEN l.limit_pages IS NULL THEN 'unknown'
 	WHEN r.memory_pages < l.limit_pages THEN 'none'
 	ELSE 'estimate'
 	END AS claim,

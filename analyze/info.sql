@@ -7,8 +7,8 @@ lost AS (
 	FROM gap GROUP BY capture_id
 ),
 types AS (
-	SELECT capture_id, sum(nr_events) AS nr_events,
-		sum(nr_events IS NOT NULL AND stored_as <> 'missing') AS nr_types
+	SELECT capture_id, sum(nr_events) AS nr_events, sum(nr_events > 0) AS nr_types,
+		sum(nr_events = 0) AS nr_silent_types
 	FROM event_type GROUP BY capture_id
 ),
 chunks AS (
@@ -23,7 +23,7 @@ SELECT c.id AS capture_id, c.source, c.input, c.kernel_release, c.hostname, c.cl
 	datetime(c.started_unix_ns / 1000000000, 'unixepoch') AS started_utc,
 	coalesce(c.end_ts_ns, k.last_ts_ns) - coalesce(c.base_ts_ns, k.first_ts_ns) AS duration_ns,
 	c.has_hits,
-	t.nr_types, coalesce(t.nr_events, k.nr_events) AS nr_events,
+	t.nr_types, t.nr_silent_types, coalesce(t.nr_events, k.nr_events) AS nr_events,
 	coalesce(l.nr_gaps, 0) AS nr_gaps,
 	iif(l.nr_gaps IS NULL, 0, l.events_lost) AS events_lost,
 	iif(l.nr_gaps IS NULL, 100.0,

@@ -20,7 +20,7 @@ shared AS (
 )
 SELECT e.capture_id, e.system, e.name AS event, e.nr_events, e.stored_as, e.table_name,
 	CASE
-	WHEN 'page_event' IN (e.stored_as, e.table_name) THEN (SELECT bytes FROM page_bytes)
+	WHEN e.stored_as LIKE 'page%' THEN (SELECT bytes FROM page_bytes)
 	WHEN p.bytes IS NOT NULL THEN p.bytes
 	ELSE round(1.0 * t.disk_bytes / nullif(s.nr_events, 0), 2)
 	END AS bytes_per_event,
@@ -29,5 +29,7 @@ FROM event_type e
 LEFT JOIN tree t ON t.table_name = e.table_name
 LEFT JOIN packed_bytes p ON p.table_name = e.table_name
 LEFT JOIN shared s ON s.table_name = e.table_name
-WHERE :capture IS NULL OR e.capture_id = :capture
+WHERE (:capture IS NULL OR e.capture_id = :capture)
+	-- :some: only those that came, and those that were wanted and are missing
+	AND (:some IS NULL OR e.nr_events > 0 OR e.nr_events IS NULL)
 ORDER BY e.capture_id, e.nr_events IS NULL, e.nr_events DESC, e.system, e.name;

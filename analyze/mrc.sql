@@ -22,10 +22,14 @@ point AS (
 SELECT s.capture_id, p.stream_id,
 	iif(:capture IS NULL, 'capture ' || s.capture_id || ' ', '')
 		|| p.model || iif(p.params <> '', ':' || p.params, '') || ' (' || p.method
-		|| iif(p.seed, ', seed ' || p.seed, '') || ')' AS label,
+		|| iif(n.seeds > 1, ', seed ' || p.seed, '') || ')' AS label,
 	p.model, p.params, p.method, p.seed, p.memory_pages, p.miss_ratio, p.stderr,
 	l.limit_pages AS recorded_pages, s.completeness, s.coverage_pct
 FROM point p
+JOIN (SELECT stream_id, model, params, method, count(DISTINCT seed) AS seeds FROM point
+	GROUP BY stream_id, model, params, method) n
+	ON n.stream_id = p.stream_id AND n.model = p.model AND n.params = p.params
+	AND n.method = p.method
 JOIN demand_stream s ON s.id = p.stream_id
 LEFT JOIN recorded l ON l.capture_id = s.capture_id
 WHERE :capture IS NULL OR s.capture_id = :capture

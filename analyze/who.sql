@@ -24,11 +24,11 @@ part(capture_id, pid, episodes, reclaim_ns, nr_reclaimed, nr_requested, nr_fille
 name AS (
 	SELECT capture_id, pid, comm, cgroup, max(first_ts_ns) FROM task GROUP BY capture_id, pid
 )
-SELECT p.capture_id, p.pid, n.comm, n.cgroup,
+SELECT p.capture_id, p.pid, n.comm,
 	sum(p.episodes) AS episodes, sum(p.reclaim_ns) AS reclaim_ns,
 	sum(p.nr_reclaimed) AS nr_reclaimed, sum(p.nr_requested) AS requested_pages,
 	sum(p.nr_filled) AS filled_pages, sum(p.throttled_ns) AS throttled_ns,
-	sum(p.dirty_wait_ns) AS dirty_wait_ns, c.coverage_pct
+	sum(p.dirty_wait_ns) AS dirty_wait_ns, c.coverage_pct, n.cgroup
 FROM part p
 LEFT JOIN name n ON n.capture_id = p.capture_id AND n.pid = p.pid
 LEFT JOIN capture_coverage c ON c.capture_id = p.capture_id

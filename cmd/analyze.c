@@ -239,7 +239,7 @@ static int analyze_run(const struct command *self, int argc, char **argv)
 const struct command cmd_analyze = {
 	.name = "analyze",
 	.args = "[OPTION]... RUN.db [ANALYSIS]",
-	.summary = "Say what happened: summary, compare, mrc, reclaim, who, latency, slab, flush.",
+	.summary = "Say what happened: summary, compare, mrc, reclaim, who, latency, slab, flush, validate.",
 	.examples = "  pagereel analyze run.db\n"
 		    "  pagereel analyze run.db compare\n"
 		    "  pagereel analyze run.db reclaim --format json\n",

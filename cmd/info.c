@@ -34,7 +34,8 @@ static void events_print(const struct query *query)
 	fact("events");
 	printf("%s", COUNT("nr_events"));
 	if (!row_is_null(query, "nr_types"))
-		printf(" of %s types", TEXT("nr_types"));
+		printf(" of %s types (%s more enabled, none of them seen)", TEXT("nr_types"),
+		       TEXT("nr_silent_types"));
 	if (!nr_gaps)
 		printf(", none lost\n");
 	else if (row_is_null(query, "events_lost"))
@@ -84,25 +85,28 @@ static void capture_print(const struct query *query)
 
 /* Rows of one of the queries below a heading that is printed only if there are any. */
 static int section_print(struct store *store, const char *heading, const char *sql,
-			 struct value capture, struct err *err)
+			 struct value capture, int nr_captures, struct err *err)
 {
+	static const struct out_column which = { .name = "capture_id", .not_in_table = true };
 	struct query *query;
 	int code = query_open(store, &query, sql, err);
 
 	if (code)
 		return code;
 	query_bind_name(query, ":capture", capture);
+	query_bind_name(query, ":some", VALUE_OF_INT(1));
 	code = query_step(query, err);
 	if (code > 0) {
 		query_reset(query);
 		printf("\n%s\n", heading);
-		code = out_query_as(stdout, OUT_TABLE, query, NULL, 0, NULL, err);
+		code = out_query_as(stdout, OUT_TABLE, query, &which, nr_captures == 1, NULL, err);
 	}
 	query_close(query);
 	return code;
 }
 
-static int sections_print(struct store *store, struct value capture, struct err *err)
+static int sections_print(struct store *store, struct value capture, int nr_captures,
+			  struct err *err)
 {
 	static const struct { const char *heading, *sql; } sections[] = {
 		{ "Events", sql_analyze_info_events },
@@ -113,7 +117,8 @@ static int sections_print(struct store *store, struct value capture, struct err 
 	int code = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sections) && !code; i++)
-		code = section_print(store, sections[i].heading, sections[i].sql, capture, err);
+		code = section_print(store, sections[i].heading, sections[i].sql, capture,
+				     nr_captures, err);
 	return code;
 }
 
@@ -136,7 +141,7 @@ static int captures_print(struct store *store, struct query *query, struct value
 		return capture.type == VALUE_NULL ? (printf("no captures\n"), 0) :
 			err_set(err, -EINVAL, "no capture %lld in '%s'", (long long)capture.i,
 				store_path(store));
-	return sections_print(store, capture, err);
+	return sections_print(store, capture, nr, err);
 }
 
 static const struct out_column nested[] = {

@@ -135,3 +135,157 @@ results() {
 	run "${analyze[@]}" compare --capture x
 	[ "$status" = 2 ]
 }
+
+# ---- a recording of 6.12: the figures against the raw tables -------------------------------------
+
+recording() {
+	db=$BATS_FILE_TMPDIR/rec.db
+	[ -e "$db" ] || ./pagereel import -o "$db" tests/data/linux-6.12-classic.dat >/dev/null 2>&1
+	analyze=(./pagereel analyze "$db")
+}
+
+@test "summary: the first sentence answers, with the sums of the raw tables" {
+	recording
+	run "${analyze[@]}"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} = "Reclaim took "*" of task time in "*" and freed "*" pages"*"coverage 100.00%." ]]
+	row=$("${analyze[@]}" summary --format json)
+	[ "$(jq '.[0].direct_episodes' <<< "$row")" = \
+	  "$(ask 'SELECT count(*) FROM mm_vmscan_direct_reclaim_begin')" ]
+	[ "$(jq '.[0].filled_pages' <<< "$row")" = \
+	  "$(ask "SELECT sum(pages) FROM page_event WHERE op = 'add'")" ]
+	[ "$(jq '.[0].nr_shrinker_calls' <<< "$row")" = \
+	  "$(ask 'SELECT count(*) FROM mm_shrink_slab_start')" ]
+	jq -e '.[0] | .reclaim_ns == ([.kswapd_ns, .direct_ns, .memcg_ns, .node_ns] | map(. // 0) | add)' \
+		<<< "$row"
+}
+
+@test "reclaim: time and pages of direct reclaim are those of its begin and end events" {
+	recording
+	row=$("${analyze[@]}" reclaim --format json | jq '.[] | select(.kind == "direct")')
+	# An end belongs to the last begin of its task, if no other end came between.
+	[ "$(jq .total_ns <<< "$row")" = "$(ask "SELECT sum(e.ts_ns - (SELECT max(ts_ns)
+			FROM mm_vmscan_direct_reclaim_begin b WHERE b.pid = e.pid AND b.ts_ns <= e.ts_ns)) AS total
+		FROM mm_vmscan_direct_reclaim_end e
+		WHERE (SELECT max(ts_ns) FROM mm_vmscan_direct_reclaim_begin b
+				WHERE b.pid = e.pid AND b.ts_ns <= e.ts_ns)
+			>= coalesce((SELECT max(ts_ns) FROM mm_vmscan_direct_reclaim_end x
+				WHERE x.pid = e.pid AND x.ts_ns < e.ts_ns), 0)")" ]
+	[ "$(jq .nr_reclaimed <<< "$row")" = \
+	  "$(ask "SELECT sum(nr_reclaimed) FROM mm_vmscan_direct_reclaim_end")" ]
+}
+
+@test "reclaim: all that was reclaimed is in one of the kinds" {
+	recording
+	sum=$("${analyze[@]}" reclaim --format json | jq '[.[].nr_reclaimed] | add')
+	[ "$sum" = "$(ask "SELECT sum(nr_reclaimed) FROM mm_vmscan_lru_shrink_inactive")" ]
+}
+
+@test "percentiles against counting: the least value that half, 99 in 100 do not exceed" {
+	recording
+	for p in 50 99; do
+		want=$(ask "WITH d AS (SELECT duration_ns AS v FROM reclaim_episode
+				WHERE kind = 'direct' AND duration_ns IS NOT NULL)
+			SELECT min(v) FROM d WHERE (SELECT count(*) FROM d AS o WHERE o.v <= d.v) * 100
+				>= $p * (SELECT count(*) FROM d)")
+		got=$("${analyze[@]}" reclaim --format json |
+			jq ".[] | select(.kind == \"direct\") | .duration_p${p}_ns")
+		[ "$got" = "$want" ]
+	done
+}
+
+@test "latency: every episode is in exactly one bucket, and in the right one" {
+	recording
+	rows=$("${analyze[@]}" latency --format json)
+	for kind in direct; do
+		[ "$(jq "[.[] | select(.kind == \"$kind\") | .episodes] | add" <<< "$rows")" = \
+		  "$(ask "SELECT count(duration_ns) FROM reclaim_episode WHERE kind = '$kind'")" ]
+		[ "$(jq "[.[] | select(.kind == \"$kind\") | .total_ns] | add" <<< "$rows")" = \
+		  "$(ask "SELECT sum(duration_ns) FROM reclaim_episode WHERE kind = '$kind'")" ]
+	done
+	jq -e 'all(.[]; .episodes == 0 or
+		(.total_ns >= .episodes * .from_ns and .total_ns < .episodes * .below_ns))' <<< "$rows"
+}
+
+@test "who: the tasks' reclaim and fills add up to all of it" {
+	recording
+	rows=$("${analyze[@]}" who --format json)
+	[ "$(jq '[.[].filled_pages // 0] | add' <<< "$rows")" = \
+	  "$(ask "SELECT sum(pages) FROM page_event WHERE op = 'add'")" ]
+	[ "$(jq '[.[].reclaim_ns // 0] | add' <<< "$rows")" = \
+	  "$("${analyze[@]}" summary --format json | jq '.[0].reclaim_ns')" ]
+}
+
+@test "slab: every call is counted once" {
+	recording
+	[ "$("${analyze[@]}" slab --format json | jq '[.[].nr_calls] | add')" = \
+	  "$(ask 'SELECT count(*) FROM mm_shrink_slab_start')" ]
+}
+
+@test "an unknown figure is null and n/a, never 0" {
+	recording
+	cp "$db" "$BATS_TEST_TMPDIR/unknown.db"
+	db=$BATS_TEST_TMPDIR/unknown.db
+	analyze=(./pagereel analyze "$db")
+	change "DELETE FROM mm_vmscan_lru_shrink_inactive"
+	row=$("${analyze[@]}" reclaim --format json | jq '.[] | select(.kind == "kswapd")')
+	[ "$(jq -c '[.nr_scanned, .nr_reclaimed, .efficiency_pct, .cpu_ns]' <<< "$row")" = \
+	  '[null,null,null,null]' ]
+	run "${analyze[@]}" summary
+	[[ $output = *"n/a pages scanned"* ]]
+}
+
+@test "a loss is in every figure's coverage, in every format" {
+	recording
+	cp "$db" "$BATS_TEST_TMPDIR/lossy.db"
+	db=$BATS_TEST_TMPDIR/lossy.db
+	analyze=(./pagereel analyze "$db")
+	seen=$(ask "SELECT sum(nr_events) FROM event_type")
+	change "INSERT INTO gap(capture_id, stream, cpu, from_ns, to_ns, events_lost)
+		VALUES (1, 'reclaim', 0, 1, 2, $seen)"
+	for name in summary reclaim who latency slab; do
+		"${analyze[@]}" $name --format json | jq -e 'length > 0 and all(.[]; .coverage_pct == 50)'
+	done
+	run "${analyze[@]}" reclaim
+	[[ $output = *"coverage 50.00%"* ]]
+	change "INSERT INTO gap(capture_id, stream, from_ns, to_ns) VALUES (1, 'reclaim', 3, 4)"
+	"${analyze[@]}" reclaim --format json | jq -e 'all(.[]; .coverage_pct == null)'
+	run "${analyze[@]}"
+	[[ $output = *"coverage n/a"* ]]
+}
+
+@test "kswapd's CPU is the difference of its schedstat, and n/a without" {
+	recording
+	cp "$db" "$BATS_TEST_TMPDIR/cpu.db"
+	db=$BATS_TEST_TMPDIR/cpu.db
+	analyze=(./pagereel analyze "$db")
+	change "INSERT INTO context(capture_id, ts_ns, phase, subject, key, value) VALUES
+		(1, 1, 'start', 'schedstat:kswapd0', 'run_ns', 1000),
+		(1, 2, 'end', 'schedstat:kswapd0', 'run_ns', 5000),
+		(1, 1, 'start', 'schedstat:kswapd1', 'run_ns', 10),
+		(1, 2, 'end', 'schedstat:kswapd1', 'run_ns', 20)"
+	row=$("${analyze[@]}" reclaim --format json | jq '.[] | select(.kind == "kswapd")')
+	[ "$(jq .cpu_ns <<< "$row")" = 4010 ]
+	jq -e '.not_running_ns == .total_ns - .cpu_ns' <<< "$row"
+}
+
+@test "no reclaim in a synthetic stream is said, and is no error" {
+	run "${analyze[@]}"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} = *"No kernel was involved"* ]]
+	run "${analyze[@]}" reclaim
+	[ "$status" = 0 ]
+	[[ $output = *"no reclaim was recorded"* ]]
+	[ "$("${analyze[@]}" reclaim --format json 2>/dev/null)" = '[]' ]
+}
+
+@test "compare and mrc after a real replay" {
+	./pagereel replay "$db" -m lru,opt -M 1M,4M >/dev/null 2>&1
+	rows=$("${analyze[@]}" compare --format json)
+	jq -e 'length == 4 and all(.[]; .hits + .misses == .accesses)' <<< "$rows"
+	jq -e '([.[] | select(.model == "opt") | .misses] | add) <=
+		([.[] | select(.model == "lru") | .misses] | add)' <<< "$rows"
+	run "${analyze[@]}" mrc
+	[ "$status" = 0 ]
+	[[ $output = *"miss ratio by memory"* ]]
+}
