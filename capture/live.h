@@ -43,6 +43,7 @@ struct live_event {
 	struct event_decoder *decoder;
 	char *format;		/* text of its format file */
 	int id;
+	const struct page_source *source;	/* NULL: not about pages */
 	int mark;		/* event_reclaim_mark() */
 	enum task_news news;
 	struct event_table *table;	/* the writer's */
@@ -117,7 +118,6 @@ struct mailbox {
 /* ---- the drain ---------------------------------------------------------------------------------------- */
 
 struct ring;	/* one buffer of one CPU of one instance */
-struct kbuffer;
 
 struct drain {
 	struct ring *ring;
@@ -131,7 +131,6 @@ struct drain {
 	int64_t capture_id;
 	int attach_hierarchy;	/* of the memory controller */
 	uint8_t *task_seen;	/* bitmap of pids told to the main thread */
-	struct kbuffer *kbuf;
 	uint32_t subbuf_bytes;	/* the largest */
 	uint8_t *pool;		/* sub-buffers of the reclaim rings, read before they are decoded */
 	struct item *records;	/* being filled */

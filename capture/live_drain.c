@@ -29,10 +29,10 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <traceevent/event-parse.h>
-#include <traceevent/kbuffer.h>
 #include <unistd.h>
 
 #include "capture/live.h"
+#include "capture/subbuf.h"
 
 enum {
 	RECORDS_BYTES = 256 * 1024,
@@ -225,7 +225,6 @@ static inline bool is_thinned_out(const struct drain *d, const struct page_sourc
 static void page_event(struct drain *d, struct ring *r, const struct live_event *event,
 		       uint64_t ts_ns, const void *data, uint32_t bytes)
 {
-	const struct page_source *source = event_decoder_page_source(event->decoder);
 	struct page_raw raw;
 	int code = event_decoder_page(event->decoder, data, bytes, &raw);
 
@@ -234,6 +233,7 @@ static void page_event(struct drain *d, struct ring *r, const struct live_event 
 			atomic_fetch_add_explicit(&d->nr_undecoded, 1, memory_order_relaxed);
 		return;
 	}
+	note_task(d, r, raw.event.pid, ts_ns);
 	if (raw.bdi[0])
 		raw.dev = bdi_dev(d, raw.bdi);
 	raw.event.file_id = 0;
@@ -244,7 +244,7 @@ static void page_event(struct drain *d, struct ring *r, const struct live_event 
 			return;
 		raw.event.file_id = d->last_file_id;
 	}
-	if (d->sample_mask && is_thinned_out(d, source, &raw.event))
+	if (d->sample_mask && is_thinned_out(d, event->source, &raw.event))
 		return;
 	raw.event.ts_ns = ts_ns;
 	if (raw.event.op == PAGE_OP_DELETE &&
@@ -355,12 +355,12 @@ static void on_event(struct drain *d, struct ring *r, uint64_t ts_ns, const void
 	if (!event)
 		return;
 	event->nr_events++;
-	pid = event_decoder_pid(event->decoder, data, bytes);
-	note_task(d, r, pid, ts_ns);
-	if (event_decoder_page_source(event->decoder)) {
+	if (event->source) {
 		page_event(d, r, event, ts_ns, data, bytes);
 		return;
 	}
+	pid = event_decoder_pid(event->decoder, data, bytes);
+	note_task(d, r, pid, ts_ns);
 	if (event->news)
 		task_news(d, r, event, ts_ns, pid, data, bytes);
 	add_record(d, r, ts_ns, id, data, bytes);
@@ -396,7 +396,7 @@ static void put_gap(struct drain *d, struct ring *r, uint64_t to_ns, int64_t eve
 	queue_put(d->queue, item);
 }
 
-static void lost_before(struct drain *d, struct ring *r, int missed, uint64_t ts_ns)
+static void lost_before(struct drain *d, struct ring *r, int64_t missed, uint64_t ts_ns)
 {
 	int64_t nr = missed;
 
@@ -410,41 +410,41 @@ static void lost_before(struct drain *d, struct ring *r, int missed, uint64_t ts
 		reclaim_marks_reset(d->marks);
 }
 
-static void take_marks(struct drain *d, void *subbuf)
+static void take_marks(struct drain *d, const struct ring *r, const void *page)
 {
-	unsigned long long ts;
-	void *data;
+	struct subbuf s;
+	const uint8_t *data;
+	uint32_t bytes;
 
-	kbuffer_load_subbuffer(d->kbuf, subbuf);
-	for (data = kbuffer_read_event(d->kbuf, &ts); data;
-	     data = kbuffer_next_event(d->kbuf, &ts)) {
+	subbuf_open(&s, page, r->subbuf_bytes);
+	while ((data = subbuf_next(&s, &bytes))) {
 		const struct live_event *event;
 		uint16_t id;
 
 		memcpy(&id, data, sizeof(id));
 		event = d->events->by_id[id];
-		if (event && event->mark && reclaim_marks_add(d->marks,
-			event_decoder_pid(event->decoder, data,
-					  (size_t)kbuffer_event_size(d->kbuf)), ts, event->mark))
+		if (event && event->mark &&
+		    reclaim_marks_add(d->marks, event_decoder_pid(event->decoder, data, bytes),
+				      s.ts_ns, event->mark))
 			fail(d, -ENOMEM);
 	}
 }
 
-static void take_events(struct drain *d, struct ring *r, void *subbuf)
+static void take_events(struct drain *d, struct ring *r, const void *page)
 {
-	unsigned long long ts;
+	struct subbuf s;
+	const uint8_t *data;
 	uint64_t nr = 0;
-	int missed;
-	void *data;
+	uint32_t bytes;
 
-	kbuffer_load_subbuffer(d->kbuf, subbuf);
-	missed = kbuffer_missed_events(d->kbuf);
-	data = kbuffer_read_event(d->kbuf, &ts);
-	if (missed && data)
-		lost_before(d, r, missed, ts);
-	for (; data; data = kbuffer_next_event(d->kbuf, &ts)) {
-		on_event(d, r, ts, data, (uint32_t)kbuffer_event_size(d->kbuf));
-		r->last_ts_ns = ts;
+	subbuf_open(&s, page, r->subbuf_bytes);
+	while ((data = subbuf_next(&s, &bytes))) {
+		if (s.missed) {
+			lost_before(d, r, s.missed, s.ts_ns);
+			s.missed = 0;
+		}
+		on_event(d, r, s.ts_ns, data, bytes);
+		r->last_ts_ns = s.ts_ns;
 		nr++;
 	}
 	atomic_fetch_add_explicit(&d->nr_events, nr, memory_order_relaxed);
@@ -497,7 +497,7 @@ static bool drain_reclaim_round(struct drain *d)
 		}
 	}
 	for (size_t i = 0; i < used; i++)
-		take_marks(d, d->pool + i * d->subbuf_bytes);
+		take_marks(d, from[i], d->pool + i * d->subbuf_bytes);
 	for (size_t i = 0; i < used; i++)
 		take_events(d, from[i], d->pool + i * d->subbuf_bytes);
 	return more;
@@ -650,8 +650,7 @@ int drain_init(struct drain *d, const struct trace_instance *instances, int64_t 
 	d->task_seen = calloc(NR_STREAMS, PID_MAP_BITS / 8);
 	d->marks = reclaim_marks_new();
 	d->files = file_map_new(first_file_id);
-	d->kbuf = kbuffer_alloc(KBUFFER_LSIZE_SAME_AS_HOST, KBUFFER_ENDIAN_SAME_AS_HOST);
-	if (!d->pool || !d->task_seen || !d->marks || !d->files || !d->kbuf)
+	if (!d->pool || !d->task_seen || !d->marks || !d->files)
 		return err_set(err, -ENOMEM, "no memory to read the rings");
 	each_kthread("kswapd", add_kswapd, d->marks);
 	return 0;
@@ -687,7 +686,6 @@ void drain_release(struct drain *d)
 	free(d->task_seen);
 	reclaim_marks_free(d->marks);
 	file_map_free(d->files);
-	kbuffer_free(d->kbuf);
 	item_free(d->records);
 	*d = (struct drain){ 0 };
 }

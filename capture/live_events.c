@@ -78,6 +78,7 @@ static int add_event(struct live_events *events, const struct trace_dir *dir, co
 	event->decoder = event_decoder_new(tep);
 	if (!event->decoder)
 		return -ENOMEM;
+	event->source = event_decoder_page_source(event->decoder);
 	event->id = tep->id;
 	event->mark = event_reclaim_mark(system, name);
 	event->news = task_news_of(name);

@@ -18,8 +18,9 @@ need_hits() {
 ours() {
 	unshare -m bash -c '
 		mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
-		ls -d /sys/kernel/tracing/instances/pagereel.* 2>/dev/null
-		find /sys/fs/cgroup -type d -name "pagereel.*" 2>/dev/null'
+		ls -d /sys/kernel/tracing/instances/* 2>/dev/null
+		find /sys/fs/cgroup -type d -name "pagereel.*" 2>/dev/null' |
+		grep -E 'pagereel\.[0-9]+\.[0-9]+\.(demand|reclaim|memory)$'
 }
 
 # Nothing with the name of a dead process may be left.
