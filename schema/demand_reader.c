@@ -103,6 +103,12 @@ static uint32_t highest(const uint32_t *values, size_t nr)
 	return a > c ? a : c;
 }
 
+/* Records that count pages and name none. */
+static bool counts_pages(uint8_t op)
+{
+	return op == DEMAND_CHARGE || op == DEMAND_UNCHARGE || op == DEMAND_LIMIT;
+}
+
 /* Models use pages and tasks as array indexes without a look: they must be what the stream says. */
 static bool block_is_sound(const struct demand_reader *r, const struct demand_block *block)
 {
@@ -115,8 +121,8 @@ static bool block_is_sound(const struct demand_reader *r, const struct demand_bl
 	if (!block->run)
 		return sound && highest(block->page, block->nr) < r->nr_ids;
 	for (size_t i = 0; i < block->nr; i++)
-		sound &= block->run[i] && (uint64_t)block->page[i] + block->run[i] <=
-			 (uint64_t)r->nr_ids;
+		sound &= (uint64_t)block->page[i] + block->run[i] <= (uint64_t)r->nr_ids ||
+			 (block->op && counts_pages(block->op[i]));
 	return sound;
 }
 
