@@ -28,6 +28,7 @@ static const struct cost_entry builtin[] = {
 	{ "deactivate.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "rotate.page", 120, NAN, "memcg reclaim, begin to end" },
 	{ "refault.page", 150, NAN, "memcg reclaim, begin to end" },
+	{ "write.page", 1700, 70, "fsync of 4096 scattered dirty pages on ext4 (in order: 800)" },
 	{ "shrink.superblock", 47, NAN, "node reclaim with 0 to 4000 empty tmpfs mounts" },
 	{ "stats_flush.call", 0, 0, "part of stats_flush.pair" },
 	{ "stats_flush.pair", 450, NAN, "memory.stat of 1 to 400 cgroups, in cache" },
