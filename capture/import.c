@@ -2,10 +2,10 @@
 /*
  * import.c - which format is it, and which reader reads it.
  *
- * Content decides, not the name. trace.dat has a magic; ftrace text is known by one line in the first
- * 64 KiB that parses as an event or by its "# tracer:" head; other text whose lines are single words
- * is a list of ids. oracleGeneral has no magic: whole records of 24 bytes whose times do not decrease
- * and whose next accesses lie ahead are taken for it, and nothing else is.
+ * Content decides, not the name. trace.dat has a magic; ftrace text is known by one line in the
+ * first 64 KiB that parses as an event or by its "# tracer:" head; other text whose lines are
+ * single words is a list of ids. oracleGeneral has no magic: whole records of 24 bytes whose times
+ * do not decrease and whose next accesses lie ahead are taken for it, and nothing else is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,11 +37,15 @@ static const struct {
 	size_t magic_bytes;
 	const char *what, *remedy;
 } foreign[] = {
-	{ "SQLite format 3", 16, "an SQLite database", "a capture needs no import; see pagereel merge" },
-	{ "PERFILE2", 8, "perf.data", "perf.data is not read; record with trace-cmd or pagereel capture" },
+	{ "SQLite format 3", 16, "an SQLite database",
+	  "a capture needs no import; see pagereel merge" },
+	{ "PERFILE2", 8, "perf.data",
+	  "perf.data is not read; record with trace-cmd or pagereel capture" },
 	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd", "zstd -d first" },
 	{ "\x1f\x8b", 2, "compressed by gzip", "gunzip first" },
-	{ "\xfd" "7zXZ", 5, "compressed by xz", "unxz first" },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "compressed by xz", "unxz first" },
 	{ "BZh", 3, "compressed by bzip2", "bunzip2 first" },
 };
 
@@ -58,8 +62,10 @@ int import_format_parse(const char *text, enum import_format *format, struct err
 			return 0;
 		}
 	}
-	return err_set(err, -EINVAL, "'%s' is no input format (auto, trace.dat, text, oracleGeneral "
-		       "or ids)", text);
+	return err_set(err, -EINVAL,
+		       "'%s' is no input format (auto, trace.dat, text, oracleGeneral "
+		       "or ids)",
+		       text);
 }
 
 static bool is_trace_dat(const uint8_t *head, size_t bytes)
@@ -158,8 +164,10 @@ int import_sniff(const char *path, enum import_format *format, struct err *err)
 		*format = IMPORT_ORACLE;
 	if (*format != IMPORT_AUTO)
 		return 0;
-	return err_set(err, -EBADMSG, "cannot import '%s': no format is recognised in its first %zd "
-		       "bytes (--format=trace.dat, text, oracleGeneral or ids)", path, bytes);
+	return err_set(err, -EBADMSG,
+		       "cannot import '%s': no format is recognised in its first %zd "
+		       "bytes (--format=trace.dat, text, oracleGeneral or ids)",
+		       path, bytes);
 }
 
 struct import {
@@ -213,5 +221,5 @@ int import_run(struct import *import, struct store *store, struct import_result 
 
 	memset(result, 0, sizeof(*result));
 	result->format = import->format;
-	return formats[import->format].read(&sink, err ? err : &own);	/* readers tell by it */
+	return formats[import->format].read(&sink, err ? err : &own); /* readers tell by it */
 }

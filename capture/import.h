@@ -10,11 +10,11 @@
 #include "schema/schema.h"
 
 enum import_format {
-	IMPORT_AUTO,		/* by content */
-	IMPORT_TRACE_DAT,	/* trace-cmd's trace.dat, versions 6 and 7 */
-	IMPORT_TEXT,		/* tracefs trace and trace_pipe, trace-cmd report */
-	IMPORT_ORACLE,		/* libCacheSim oracleGeneral: u32 time, u64 id, u32 size, i64 next */
-	IMPORT_IDS,		/* one id a line */
+	IMPORT_AUTO,	  /* by content */
+	IMPORT_TRACE_DAT, /* trace-cmd's trace.dat, versions 6 and 7 */
+	IMPORT_TEXT,	  /* tracefs trace and trace_pipe, trace-cmd report */
+	IMPORT_ORACLE,	  /* libCacheSim: u32 time, u64 id, u32 size, i64 next */
+	IMPORT_IDS,	  /* one id a line */
 	NR_IMPORT_FORMATS
 };
 
@@ -29,8 +29,7 @@ int import_sniff(const char *path, enum import_format *format, struct err *err);
 
 struct import_opts {
 	enum import_format format;	/* IMPORT_AUTO is sniffed */
-	bool keep_ids;			/* cache traces: the id is the page index; else ids are
-					 * numbered by first appearance */
+	bool keep_ids;	/* cache traces: the id is the page index; else numbered by appearance */
 	const volatile int *stop;	/* raised: ends early with -EINTR */
 };
 
@@ -56,8 +55,8 @@ struct import_result {
 };
 
 /*
- * An input that is open, its format known. Opening needs no database, and of a trace.dat takes a fifth
- * of the whole: it may go on while the database is made. Errors as import_sniff().
+ * An input that is open, its format known. Opening needs no database, and of a trace.dat takes a
+ * fifth of the whole: it may go on while the database is made. Errors as import_sniff().
  */
 struct import;
 
@@ -66,8 +65,9 @@ int import_open(struct import **import, const char *path, const struct import_op
 void import_close(struct import *import);	/* NULL is fine */
 
 /*
- * Imports the whole of it as a new capture of @store, once. On a fault in the input (-EBADMSG) everything
- * before it is committed, the capture is marked 'failed' and the text says where the fault is.
+ * Imports the whole of it as a new capture of @store, once. On a fault in the input (-EBADMSG)
+ * everything before it is committed, the capture is marked 'failed' and the text says where the
+ * fault is.
  */
 int import_run(struct import *import, struct store *store, struct import_result *result,
 	       struct err *err);

@@ -4,8 +4,8 @@
  *
  * The formats of the events are those in the file; nothing of the running kernel is asked. Every
  * buffer (the main one and named instances) has a stream of records per CPU; all are merged by time
- * (import_merge.c), because a task may enter reclaim on one CPU and go on on another. Records are decoded
- * by offsets found once per event (decode.c).
+ * (import_merge.c), because a task may enter reclaim on one CPU and go on on another. Records are
+ * decoded by offsets found once per event (decode.c).
  *
  * Records that libtracecmd says were lost before become a gap of that CPU.
  */
@@ -205,7 +205,10 @@ static int records_import(struct dat *d, struct dat_merge *merge, struct err *er
 	return ret;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/*
+ * ---- the file
+ * ------------------------------------------------------------------------------------
+ */
 
 /* "Linux host 6.12.1 x86_64" -> host and release; NULL where it does not say. @copy is cut up. */
 static void uname_split(char *copy, const char **hostname, const char **release)
@@ -302,9 +305,10 @@ int import_trace_dat(struct import_sink *sink, struct err *err)
 		ret = records_import(d, merge, err);
 	dat_merge_stop(merge);
 	if (!ret && d->is_cut)
-		ret = err_set(err, -EBADMSG, "'%s' was cut short at %llu bytes: the %llu events that can be "
-			      "read are kept (copy it again for the rest)", sink->path,
-			      (unsigned long long)d->file_bytes,
+		ret = err_set(err, -EBADMSG,
+			      "'%s' was cut short at %llu bytes: the %llu events that can be "
+			      "read are kept (copy it again for the rest)",
+			      sink->path, (unsigned long long)d->file_bytes,
 			      (unsigned long long)sink->result->nr_events);
 	return import_sink_finish(sink, ret, err);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * import_ids.c - cache traces of others: libCacheSim's oracleGeneral and one id a line. Each id is one
- * page of one file, each record a read of it; object sizes are ignored. So the textbook models can
- * be checked against published hit ratios.
+ * import_ids.c - cache traces of others: libCacheSim's oracleGeneral and one id a line. Each id is
+ * one page of one file, each record a read of it; object sizes are ignored. So the textbook models
+ * can be checked against published hit ratios.
  *
- * Ids are numbered by first appearance, because most are hashes: neighbouring numbers say nothing, and
- * 2^64 of them fit no dense range. With keep_ids the id is the page index, for traces whose ids are
- * block numbers and whose neighbourhood matters to readahead.
+ * Ids are numbered by first appearance, because most are hashes: neighbouring numbers say nothing,
+ * and 2^64 of them fit no dense range. With keep_ids the id is the page index, for traces whose ids
+ * are block numbers and whose neighbourhood matters to readahead.
  *
  * Lines hold no time: requests are one microsecond apart on a virtual clock. oracleGeneral's times
  * are seconds; a time before its predecessor's counts as that.
@@ -217,7 +217,10 @@ out:
 	return ret;
 }
 
-/* ---- one id a line ------------------------------------------------------------------------------- */
+/*
+ * ---- one id a line
+ * -------------------------------------------------------------------------------
+ */
 
 /* Text that is no number stands for its hash (FNV-1a, then mixed). */
 static uint64_t word_hash(const char *word, size_t bytes)

@@ -3,9 +3,9 @@
  * import_merge.c - the records of a trace.dat, merged by time and read ahead.
  *
  * Each CPU of each buffer is a stream that libtracecmd reads in order; a heap of their next records
- * gives the one that is due. Reading takes as long as all that is done with the records afterwards, so
- * it goes on in a thread of its own, a few batches ahead. Records are freed where they were read:
- * libtracecmd counts the records of a page, and knows no locks.
+ * gives the one that is due. Reading takes as long as all that is done with the records afterwards,
+ * so it goes on in a thread of its own, a few batches ahead. Records are freed where they were
+ * read: libtracecmd counts the records of a page, and knows no locks.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -73,8 +73,8 @@ static int streams_add(struct dat_merge *m, struct tracecmd_input *handle, const
 	if (nr_cpus <= 0)
 		return 0;
 	if (nr_cpus > MAX_CPUS || m->nr_streams + nr_cpus > MAX_STREAMS)
-		return err_set(err, -EBADMSG, "cannot import '%s': it claims %d CPUs (damaged?)", path,
-			       nr_cpus);
+		return err_set(err, -EBADMSG, "cannot import '%s': it claims %d CPUs (damaged?)",
+			       path, nr_cpus);
 	grown = realloc(m->heap, sizeof(*grown) * (size_t)(m->nr_streams + nr_cpus));
 	if (!grown)
 		return err_set(err, -ENOMEM, "no memory for %d streams", nr_cpus);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* import_merge.h - inside import*.c: the records of all CPUs and buffers of a trace.dat, by time. */
+/*
+ * import_merge.h - inside import*.c: the records of all CPUs and buffers of a trace.dat, by time.
+ */
 #ifndef PAGEREEL_CAPTURE_IMPORT_MERGE_H
 #define PAGEREEL_CAPTURE_IMPORT_MERGE_H
 
@@ -18,8 +20,8 @@ struct merge_batch {
 };
 
 /*
- * Begins to read @handle and its instances in a thread of its own, which from here on is the only one to
- * touch them until dat_merge_stop(). Their tep_handle stays the caller's. -EBADMSG, -ENOMEM.
+ * Begins to read @handle and its instances in a thread of its own, which from here on is the only
+ * one to touch them until dat_merge_stop(). Their tep_handle stays the caller's. -EBADMSG, -ENOMEM.
  */
 int dat_merge_start(struct dat_merge **merge, struct tracecmd_input *handle, const char *path,
 		    struct err *err);

@@ -117,14 +117,20 @@ int line_reader_next(struct line_reader *r, char **line, size_t *line_bytes, str
 	}
 	if (bytes && (*line)[bytes - 1] == '\r')
 		bytes--;
-	/* behind the last line there is a byte to spare; a cut one loses a byte that is skipped anyhow */
+	/*
+	 * behind the last line there is a byte to spare; a cut one loses a byte that is skipped
+	 * anyhow
+	 */
 	(*line)[bytes] = '\0';
 	*line_bytes = bytes;
 	r->number++;
 	return 1;
 }
 
-/* ---- dense ids ----------------------------------------------------------------------------------- */
+/*
+ * ---- dense ids
+ * -----------------------------------------------------------------------------------
+ */
 
 struct id_slot {
 	uint64_t id;

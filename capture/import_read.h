@@ -21,14 +21,17 @@ struct line_reader;
 /* -errno of open(2), -ENOMEM. */
 int line_reader_open(struct line_reader **reader, const char *path, struct err *err);
 /*
- * 1 and *line (NUL-terminated, without its newline, may be changed in place) and *line_bytes; 0 at the
- * end; -errno of read(2). A line longer than LINE_MAX_BYTES - 1 is cut there.
+ * 1 and *line (NUL-terminated, without its newline, may be changed in place) and *line_bytes; 0 at
+ * the end; -errno of read(2). A line longer than LINE_MAX_BYTES - 1 is cut there.
  */
 int line_reader_next(struct line_reader *reader, char **line, size_t *line_bytes, struct err *err);
 uint64_t line_reader_number(const struct line_reader *reader);	/* of the last line, from 1 */
 void line_reader_close(struct line_reader *reader);	/* NULL is fine */
 
-/* ---- dense ids ----------------------------------------------------------------------------------- */
+/*
+ * ---- dense ids
+ * -----------------------------------------------------------------------------------
+ */
 
 /* Numbers 64-bit ids by first appearance. */
 struct id_map;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * import_salvage.c - the readable part of a trace.dat that was cut short by a full disk or a broken copy.
+ * import_salvage.c - the readable part of a trace.dat that was cut short by a full disk or a broken
+ * copy.
  *
- * libtracecmd refuses such files (or crashes): version 6 states the place and size of each CPU's pages
- * before them, version 7 behind them. Here the file's frame is walked with every length checked, and if
- * it ends too early a copy is made that is whole again: of version 6 with sizes that fit what is there;
- * of version 7 with the number of compressed chunks that are complete and with the closing section that
- * was lost. The copy has no name and goes with its descriptor.
+ * libtracecmd refuses such files (or crashes): version 6 states the place and size of each CPU's
+ * pages before them, version 7 behind them. Here the file's frame is walked with every length
+ * checked, and if it ends too early a copy is made that is whole again: of version 6 with sizes
+ * that fit what is there; of version 7 with the number of compressed chunks that are complete and
+ * with the closing section that was lost. The copy has no name and goes with its descriptor.
  *
- * The frame is described in trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5). In version 7 the place of the
- * second and later CPUs' data is in the lost section, too: each begins on the page behind the one before.
- * Uncompressed version 7 has no marks between CPUs and is kept only if it has one.
+ * The frame is described in trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5). In version 7 the place of
+ * the second and later CPUs' data is in the lost section, too: each begins on the page behind the
+ * one before. Uncompressed version 7 has no marks between CPUs and is kept only if it has one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -376,7 +377,10 @@ static int v7_salvage(struct frame *f, int *fd, struct err *err)
 	return v7_rebuild(f, &v, compressed, fd, err);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/*
+ * ---- the file
+ * ------------------------------------------------------------------------------------
+ */
 
 static int frame_salvage(struct frame *f, int *fd, struct err *err)
 {
@@ -421,7 +425,9 @@ int dat_salvage(const char *path, int *out_fd, uint64_t *file_bytes, struct err 
 		*out_fd = -1;
 	}
 	if (ret == -EBADMSG)
-		err_set(err, ret, "cannot read '%s': it ends at %llu within its head, or that is damaged; "
-			"nothing can be imported", path, (unsigned long long)*file_bytes);
+		err_set(err, ret,
+			"cannot read '%s': it ends at %llu within its head, or that is damaged; "
+			"nothing can be imported",
+			path, (unsigned long long)*file_bytes);
 	return ret;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * import_sink.c - stores what a reader found: page events packed per CPU, others in their tables, and
- * who was seen, which files, what was lost.
+ * import_sink.c - stores what a reader found: page events packed per CPU, others in their tables,
+ * and who was seen, which files, what was lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -322,7 +322,10 @@ int import_sink_values(struct import_sink *sink, int index, int cpu, uint32_t pi
 	return ret ? ret : event_count(sink, c, ts_ns, err);
 }
 
-/* ---- tasks and losses ---------------------------------------------------------------------------- */
+/*
+ * ---- tasks and losses
+ * ----------------------------------------------------------------------------
+ */
 
 /* True: @pid was not there and is now. *ret is -ENOMEM on failure. */
 static bool task_is_new(struct import_sink *sink, uint32_t pid, int *ret)
@@ -366,7 +369,8 @@ int import_sink_task(struct import_sink *sink, uint32_t pid, uint32_t tgid, cons
 		return no_memory(err);
 	if (comm && !strncmp(comm, "kswapd", 6) && reclaim_marks_add_kswapd(sink->marks, pid))
 		return no_memory(err);
-	return store_task(sink->store, sink->capture_id, pid, tgid, comm, NULL, (int64_t)ts_ns, err);
+	return store_task(sink->store, sink->capture_id, pid, tgid, comm, NULL, (int64_t)ts_ns,
+			  err);
 }
 
 int import_sink_lost(struct import_sink *sink, int cpu, uint64_t ts_ns, int64_t nr, struct err *err)

@@ -42,8 +42,8 @@ struct import_event {
 /* Begins the capture and a transaction. On failure nothing is left to finish. */
 int import_sink_begin(struct import_sink *sink, const struct capture_info *info, struct err *err);
 /*
- * Stores what is held back, the counts and the status that @ret means, and commits. Returns @ret, or the
- * first fault of its own. Frees everything.
+ * Stores what is held back, the counts and the status that @ret means, and commits. Returns @ret,
+ * or the first fault of its own. Frees everything.
  */
 int import_sink_finish(struct import_sink *sink, int ret, struct err *err);
 
@@ -51,7 +51,9 @@ int import_sink_finish(struct import_sink *sink, int ret, struct err *err);
 int import_sink_event(struct import_sink *sink, const char *system, const char *name,
 		      struct err *err);
 
-/* A page event of @sink->event[@index]: event.ts_ns is set, file_id and IN_RECLAIM are found here. */
+/*
+ * A page event of @sink->event[@index]: event.ts_ns is set, file_id and IN_RECLAIM are found here.
+ */
 int import_sink_page(struct import_sink *sink, int index, int cpu, struct page_raw *raw,
 		     struct err *err);
 /* A page event that is complete, file_id included. */
@@ -67,7 +69,10 @@ int import_sink_table(struct import_sink *sink, int index, const struct event_fi
 int import_sink_task(struct import_sink *sink, uint32_t pid, uint32_t tgid, const char *comm,
 		     uint64_t ts_ns, struct err *err);
 
-/* Events were lost on @cpu before @ts_ns: since the last one of that CPU. @nr < 0: unknown how many. */
+/*
+ * Events were lost on @cpu before @ts_ns: since the last one of that CPU. @nr < 0: unknown how
+ * many.
+ */
 int import_sink_lost(struct import_sink *sink, int cpu, uint64_t ts_ns, int64_t nr,
 		     struct err *err);
 

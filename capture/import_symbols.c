@@ -2,11 +2,11 @@
 /*
  * import_symbols.c - of the kernel symbols in a trace.dat, only those that a shrinker may be.
  *
- * libtracecmd hands the file's whole kallsyms (100 000 lines) to tep_parse_kallsyms() as it opens it.
- * libtraceevent's own takes each line apart by sscanf() and registers it, which is a third of the time of
- * an import; of all symbols we want a dozen, the functions that mm_shrink_slab_start names. So the
- * program has a function of that name, which the linker lets the library find first; where it does
- * not, the library's own does the same more slowly.
+ * libtracecmd hands the file's whole kallsyms (100 000 lines) to tep_parse_kallsyms() as it opens
+ * it. libtraceevent's own takes each line apart by sscanf() and registers it, which is a third of
+ * the time of an import; of all symbols we want a dozen, the functions that mm_shrink_slab_start
+ * names. So the program has a function of that name, which the linker lets the library find first;
+ * where it does not, the library's own does the same more slowly.
  */
 #include <stdlib.h>
 #include <string.h>

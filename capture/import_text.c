@@ -4,16 +4,18 @@
  *
  *	          <...>-1234  (   1230) [001] d..2.  1234.567890: mm_filemap_fault: dev=7:0 ino=c ofs=0
  *
- * The column of thread group ids and that of flags are there or not, as options and versions have it;
- * names of tasks may hold blanks, dashes and brackets. So a line is found from its middle: "[CPU]", at
- * most one word of flags, a time with a colon, the event's name with a colon. What is left of the CPU
- * ends in -PID or -PID (TGID). A time with a fraction is seconds, one without is ticks of a counter.
+ * The column of thread group ids and that of flags are there or not, as options and versions have
+ * it; names of tasks may hold blanks, dashes and brackets. So a line is found from its middle:
+ * "[CPU]", at most one word of flags, a time with a colon, the event's name with a colon. What is
+ * left of the CPU ends in -PID or -PID (TGID). A time with a fraction is seconds, one without is
+ * ticks of a counter.
  *
- * Each event is read to the fields it was printed from (import_text_fields.c) and is then the same as
- * one from a binary recording, but for times, of which text has microseconds (trace-cmd report -t has
- * all). Events without a known form keep whatever is not name=value in a column `text`.
+ * Each event is read to the fields it was printed from (import_text_fields.c) and is then the same
+ * as one from a binary recording, but for times, of which text has microseconds (trace-cmd report
+ * -t has all). Events without a known form keep whatever is not name=value in a column `text`.
  *
- * Lines that are none of this are counted and the first shown; a text with no event at all is an error.
+ * Lines that are none of this are counted and the first shown; a text with no event at all is an
+ * error.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -163,7 +165,10 @@ static bool line_event(const char *line, struct text_line *out)
 	return false;
 }
 
-/* "CPU:3 [LOST 12 EVENTS]", "CPU:3 [LOST EVENTS]", "CPU:3 [12 EVENTS DROPPED]", "... [EVENTS DROPPED]" */
+/*
+ * "CPU:3 [LOST 12 EVENTS]", "CPU:3 [LOST EVENTS]", "CPU:3 [12 EVENTS DROPPED]", "... [EVENTS
+ * DROPPED]"
+ */
 static bool line_lost(const char *at, struct text_line *out)
 {
 	const char *end;
@@ -177,7 +182,8 @@ static bool line_lost(const char *at, struct text_line *out)
 		return false;
 	out->cpu = atoi(at);
 	at = skip_blanks(end);
-	if (*at++ != '[' || (!strstr(at, "LOST") && !strstr(at, "DROPPED")) || !strstr(at, "EVENTS"))
+	if (*at++ != '[' || (!strstr(at, "LOST") && !strstr(at, "DROPPED")) ||
+	    !strstr(at, "EVENTS"))
 		return false;
 	if (!strncmp(at, "LOST", 4))
 		at = skip_blanks(at + 4);
@@ -360,8 +366,8 @@ static int event_values(struct text *t, struct text_event *e, struct err *err)
 		if (column >= 0)
 			values[column] = t->fields.field[i].value;
 	}
-	return import_sink_values(t->sink, e->index, t->line.cpu, t->line.pid, t->line.ts_ns, values,
-				  err);
+	return import_sink_values(t->sink, e->index, t->line.cpu, t->line.pid, t->line.ts_ns,
+				  values, err);
 }
 
 /* Losses told for this CPU, now that it is known when they ended. */
@@ -411,7 +417,10 @@ static void lost_add(struct text *t)
 	t->has_lost[cpu] = true;
 }
 
-/* "# entries-in-buffer/entries-written: 7/9   #P:4": two were overwritten before the first one left. */
+/*
+ * "# entries-in-buffer/entries-written: 7/9   #P:4": two were overwritten before the first one
+ * left.
+ */
 static int head_note(struct text *t, const char *line, struct err *err)
 {
 	static const char prefix[] = "# entries-in-buffer/entries-written: ";
@@ -449,7 +458,10 @@ static int line_import(struct text *t, const char *line, uint64_t number, struct
 	return 0;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/*
+ * ---- the file
+ * ------------------------------------------------------------------------------------
+ */
 
 /* Losses told behind the last event of their CPU end with the recording. */
 static int losses_finish(struct text *t, struct err *err)
@@ -483,7 +495,8 @@ static int lines_import(struct text *t, struct line_reader *reader, struct err *
 	if (ret)
 		return ret;
 	if (!result->nr_events)
-		return err_set(err, -EBADMSG, "cannot import '%s': none of its %" PRIu64 " lines is an "
+		return err_set(err, -EBADMSG,
+			       "cannot import '%s': none of its %" PRIu64 " lines is an "
 			       "event (ftrace text as in tracefs' trace file, or trace-cmd report)",
 			       t->sink->path, result->nr_lines);
 	return losses_finish(t, err);

@@ -36,7 +36,8 @@ struct text_fields {
 	int nr;
 	bool is_whole;		/* every word of the payload is in a field */
 	struct {
-		char name[TEXT_NAME_BYTES];	/* the name in the event's format, not the printed one */
+		char name[TEXT_NAME_BYTES]; /* the name in the event's format, not the printed one
+					     */
 		struct value value;
 	} field[TEXT_MAX_FIELDS];
 	size_t text_used;
@@ -44,8 +45,8 @@ struct text_fields {
 };
 
 /*
- * The payload of @name as fields. Known events are read by their printed form and get their field names
- * and numbers back; of others the "name=value" and "name: value" words are taken.
+ * The payload of @name as fields. Known events are read by their printed form and get their field
+ * names and numbers back; of others the "name=value" and "name: value" words are taken.
  */
 void text_fields_parse(const char *name, const char *payload, struct text_fields *out);
 

@@ -2,14 +2,14 @@
 /*
  * import_text_fields.c - what ftrace printed, back to the fields it was printed from.
  *
- * Three things differ between a printed event and its fields: the shape ("dev 7:0 ino c", "objects to
- * shrink 5"), the names (classzone is highest_zoneidx, flags is reclaim_flags), and the values (ofs is
- * index << 12, ino is hexadecimal without 0x, lru is a word). Shapes stand in forms[]: literal text,
- * a blank for any blanks, {field:type} for a value. Events that print plain name=value words need no
- * form; names[] gives their printed names another meaning.
+ * Three things differ between a printed event and its fields: the shape ("dev 7:0 ino c", "objects
+ * to shrink 5"), the names (classzone is highest_zoneidx, flags is reclaim_flags), and the values
+ * (ofs is index << 12, ino is hexadecimal without 0x, lru is a word). Shapes stand in forms[]:
+ * literal text, a blank for any blanks, {field:type} for a value. Events that print plain
+ * name=value words need no form; names[] gives their printed names another meaning.
  *
- * Where versions differ there is a row for each; the first that matches the whole payload is taken, and
- * what matches none is read as name=value words. Words in neither shape stay in the text (see
+ * Where versions differ there is a row for each; the first that matches the whole payload is taken,
+ * and what matches none is read as name=value words. Words in neither shape stay in the text (see
  * import_text.c), so nothing is dropped. gfp flags stay words: their bits differ between versions.
  */
 #include <ctype.h>
@@ -45,10 +45,8 @@ static const struct {
 	  "dev {s_dev:D} ino {i_ino:x} pfn={pfn:d} ofs={index:o} order={order:d}" },
 	{ "mm_filemap_delete_from_page_cache",
 	  "dev {s_dev:D} ino {i_ino:x} page={page:x} pfn={pfn:d} ofs={index:o}" },
-	{ "mm_filemap_get_pages",
-	  "dev={s_dev:D} ino={i_ino:x} ofs={index:o}-{last_index:o}" },
-	{ "mm_filemap_map_pages",
-	  "dev={s_dev:D} ino={i_ino:x} ofs={index:o}-{last_index:o}" },
+	{ "mm_filemap_get_pages", "dev={s_dev:D} ino={i_ino:x} ofs={index:o}-{last_index:o}" },
+	{ "mm_filemap_map_pages", "dev={s_dev:D} ino={i_ino:x} ofs={index:o}-{last_index:o}" },
 	{ "mm_filemap_fault", "dev={s_dev:D} ino={i_ino:x} ofs={index:o}" },
 	{ "mm_lru_insertion", "folio={folio:x} pfn={pfn:d} lru={lru:d} flags={flags:F}" },
 	{ "mm_lru_insertion", "page={page:x} pfn={pfn:d} lru={lru:d} flags={flags:F}" },
@@ -75,7 +73,8 @@ static const struct {
 	  "total_scan {total_scan:d} last shrinker return val {retval:d}" },
 	{ "writeback_dirty_folio", "bdi {name:s}: ino={ino:d} index={index:d}" },
 	{ "writeback_dirty_page", "bdi {name:s}: ino={ino:d} index={index:d}" },
-	{ "ext4_da_write_end", "dev {dev:D} ino {ino:d} pos {pos:d} len {len:d} copied {copied:d}" },
+	{ "ext4_da_write_end",
+	  "dev {dev:D} ino {ino:d} pos {pos:d} len {len:d} copied {copied:d}" },
 	{ "ext4_write_end", "dev {dev:D} ino {ino:d} pos {pos:d} len {len:d} copied {copied:d}" },
 	{ "ext4_journalled_write_end",
 	  "dev {dev:D} ino {ino:d} pos {pos:d} len {len:d} copied {copied:d}" },
@@ -215,7 +214,9 @@ static bool parse_dev(const char *text, size_t bytes, uint64_t *value)
 	return true;
 }
 
-/* pagemap prints a letter per flag, blanks for those not set: mapped, anon or file, swap cache, ... */
+/*
+ * pagemap prints a letter per flag, blanks for those not set: mapped, anon or file, swap cache, ...
+ */
 static bool parse_pagemap(const char *text, size_t bytes, uint64_t *value)
 {
 	static const char set[] = "MasbdB";
@@ -294,8 +295,8 @@ static bool add_text(struct text_fields *out, const char *name, size_t name_byte
 /* ---- forms ----------------------------------------------------------------------------------- */
 
 /*
- * The bytes of a value: up to what stands behind it in the form, a blank at the latest; but the flags of
- * pagemap are blanks in part, and end the line.
+ * The bytes of a value: up to what stands behind it in the form, a blank at the latest; but the
+ * flags of pagemap are blanks in part, and end the line.
  */
 static size_t value_bytes(const char *text, enum text_type type, char until)
 {
@@ -349,7 +350,10 @@ static bool form_match(const char *form, const char *text, struct text_fields *o
 	return !text[strspn(text, " \t")];
 }
 
-/* ---- name=value words ---------------------------------------------------------------------------- */
+/*
+ * ---- name=value words
+ * ----------------------------------------------------------------------------
+ */
 
 static bool event_matches(const char *pattern, const char *event)
 {
@@ -433,6 +437,16 @@ void text_fields_parse(const char *name, const char *payload, struct text_fields
 	pairs_parse(name, payload, out);
 }
 
+/* What the catalogue does not offer, by its prefix. */
+static const struct {
+	const char *prefix, *system;
+} prefixes[] = {
+	{ "mm_vmscan_", "vmscan" },	{ "mm_shrink_slab_", "vmscan" },
+	{ "mm_filemap_", "filemap" },	{ "mm_lru_", "pagemap" },
+	{ "page_fault_", "exceptions" }, { "writeback_", "writeback" },
+	{ "ext4_", "ext4" },
+};
+
 const char *text_system_find(const char *name)
 {
 	for (int g = 0; g < nr_event_groups; g++) {
@@ -446,11 +460,8 @@ const char *text_system_find(const char *name)
 					return event->system;
 		}
 	}
-	/* what the catalogue does not offer, by its prefix */
-	return !strncmp(name, "mm_vmscan_", 10) || !strncmp(name, "mm_shrink_slab_", 15) ? "vmscan" :
-	       !strncmp(name, "mm_filemap_", 11) ? "filemap" :
-	       !strncmp(name, "mm_lru_", 7) ? "pagemap" :
-	       !strncmp(name, "page_fault_", 11) ? "exceptions" :
-	       !strncmp(name, "writeback_", 10) ? "writeback" :
-	       !strncmp(name, "ext4_", 5) ? "ext4" : "unknown";
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)))
+			return prefixes[i].system;
+	return "unknown";
 }

@@ -3,9 +3,10 @@
  * synth.c - draws from the tree of a SPEC, merges the streams of several by virtual time and stores
  * them as a capture.
  *
- * Each SPEC is a stream with a clock of its own: a request is due at the clock, which then advances by
- * the think time of the generator that asked. The stream that is due first goes first, the earlier SPEC
- * at equal times. So one seed gives one order, and a file made today equals one made tomorrow.
+ * Each SPEC is a stream with a clock of its own: a request is due at the clock, which then advances
+ * by the think time of the generator that asked. The stream that is due first goes first, the
+ * earlier SPEC at equal times. So one seed gives one order, and a file made today equals one made
+ * tomorrow.
  */
 #include <errno.h>
 #include <math.h>

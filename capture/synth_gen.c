@@ -3,21 +3,23 @@
  * synth_gen.c - the generators of synthetic access streams.
  *
  * A generator draws units: requests of io= bytes, numbered from 0 in its file. Which page a rank is
- * (rank 0 the hottest) would be the same everywhere if popular pages lay side by side, and readahead
- * would then profit from skew as no real file lets it. So zipf and hotspot scatter their ranks over
- * the file by a seeded permutation unless scatter=off.
+ * (rank 0 the hottest) would be the same everywhere if popular pages lay side by side, and
+ * readahead would then profit from skew as no real file lets it. So zipf and hotspot scatter their
+ * ranks over the file by a seeded permutation unless scatter=off.
  *
- * The permutation is a Feistel network of four rounds over the next power of four, walked on until it
- * lands below the number of units (Black and Rogaway, Ciphers with arbitrary finite domains, CT-RSA
- * 2002). It is a bijection by construction, takes no memory, and on average under four steps.
+ * The permutation is a Feistel network of four rounds over the next power of four, walked on until
+ * it lands below the number of units (Black and Rogaway, Ciphers with arbitrary finite domains,
+ * CT-RSA 2002). It is a bijection by construction, takes no memory, and on average under four
+ * steps.
  *
- * zipf draws rank k of 1..n with probability proportional to k^-theta, exactly, by rejection-inversion
- * (Hörmann and Derflinger, Rejection-inversion to generate variates from monotone discrete
- * distributions, ACM TOMACS 6(3), 1996): the histogram is covered by the integral of x^-theta, which
- * inverts in closed form; a draw is accepted when it lies below its bar. More than nine in ten
- * first draws are accepted, whatever n; no table of n entries, no setup of n steps. The approximation of
- * YCSB's generator (Gray 1994) is off by several per cent in the second and third rank; this is not.
- * log and exp come from libm: another libm may place a draw in 10^15 differently.
+ * zipf draws rank k of 1..n with probability proportional to k^-theta, exactly, by
+ * rejection-inversion (Hörmann and Derflinger, Rejection-inversion to generate variates from
+ * monotone discrete distributions, ACM TOMACS 6(3), 1996): the histogram is covered by the integral
+ * of x^-theta, which inverts in closed form; a draw is accepted when it lies below its bar. More
+ * than nine in ten first draws are accepted, whatever n; no table of n entries, no setup of n
+ * steps. The approximation of YCSB's generator (Gray 1994) is off by several per cent in the second
+ * and third rank; this is not. log and exp come from libm: another libm may place a draw in 10^15
+ * differently.
  */
 #include <math.h>
 #include <string.h>
@@ -30,17 +32,20 @@ static const char *const vias[] = { "read", "mmap", NULL };
 const struct param synth_common_params[] = {
 	{ "file", PARAM_BYTES, COMMON(file_bytes), "64M", 1, 0x1p54, "bytes", "size of the file" },
 	{ "name", PARAM_STRING, COMMON(file_name), NULL, 0, 0, NULL,
-	  "file name; generators that give the same name share the file (default: a file of its own)" },
+	  "file name; generators that give the same name share the file (default: a file of its "
+	  "own)" },
 	{ "task", PARAM_STRING, COMMON(task_name), NULL, 0, 0, NULL,
 	  "name of the task that asks (default: one task per SPEC)" },
 	{ "accesses", PARAM_COUNT, COMMON(nr_accesses), "0", 0, 0, "requests",
-	  "number of requests (0: as many as cover the file once; in a group with accesses=: no end)" },
+	  "number of requests (0: as many as cover the file once; in a group with accesses=: no "
+	  "end)" },
 	{ "io", PARAM_BYTES, COMMON(io_bytes), "4K", 4096, 0x1p30, "bytes",
 	  "bytes a request asks for, a multiple of 4K" },
 	{ "write", PARAM_PCT, COMMON(write_pct), "0", 0, 100, "%", "share of requests that write" },
 	{ "whole", PARAM_BOOL, COMMON(write_whole), "on", 0, 0, NULL,
 	  "writes cover their pages wholly, so that filling them costs no read" },
-	{ "via", PARAM_ENUM, COMMON(via), "read", 0, 0, NULL, "read(2), or faults of a mapping", vias },
+	{ "via", PARAM_ENUM, COMMON(via), "read", 0, 0, NULL, "read(2), or faults of a mapping",
+	  vias },
 	{ "think", PARAM_NS, COMMON(think_ns), "1us", 0, 3.6e12, "ns",
 	  "virtual time from one request of the task to the next" },
 	{ "jitter", PARAM_BOOL, COMMON(think_random), "off", 0, 0, NULL,
@@ -85,7 +90,8 @@ static inline uint64_t permutation_at(const struct permutation *p, uint64_t valu
 
 		for (size_t i = 0; i < ARRAY_SIZE(p->key); i++) {
 			uint64_t mixed = (right ^ p->key[i]) * 0x9e3779b97f4a7c15ULL;
-			uint64_t next = left ^ ((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ULL >> 24 & mask);
+			uint64_t next =
+				left ^ ((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ULL >> 24 & mask);
 
 			left = right;
 			right = next;
@@ -95,7 +101,9 @@ static inline uint64_t permutation_at(const struct permutation *p, uint64_t valu
 	return value;
 }
 
-/* ---- sequential, loop, shuffle, uniform --------------------------------------------------------- */
+/*
+ * ---- sequential, loop, shuffle, uniform ---------------------------------------------------------
+ */
 
 struct walk {
 	struct synth_leaf leaf;
@@ -163,7 +171,10 @@ static const struct param walk_params[] = {
 	{ 0 },
 };
 
-/* ---- zipf ---------------------------------------------------------------------------------------- */
+/*
+ * ---- zipf
+ * ----------------------------------------------------------------------------------------
+ */
 
 struct zipf {
 	struct synth_leaf leaf;
@@ -171,7 +182,7 @@ struct zipf {
 	bool scatter;
 	struct permutation place;
 	bool seeded;
-	double h_first, h_last;		/* H(1.5) - 1 and H(n + 0.5): the range that is inverted */
+	double h_first, h_last;	/* H(1.5) - 1 and H(n + 0.5): what is inverted */
 	double shift;			/* acceptance without evaluating the bar */
 };
 
@@ -232,7 +243,8 @@ static uint64_t zipf_rank(struct zipf *z)
 			k = 1;
 		else if (k > (double)z->leaf.nr_units)
 			k = (double)z->leaf.nr_units;
-		if (k - x <= z->shift || u >= zipf_integral(z->theta, k + 0.5) - zipf_bar(z->theta, k))
+		if (k - x <= z->shift ||
+		    u >= zipf_integral(z->theta, k + 0.5) - zipf_bar(z->theta, k))
 			return (uint64_t)k;
 	}
 }
@@ -299,7 +311,10 @@ static const struct param hotspot_params[] = {
 	{ 0 },
 };
 
-/* ---- the rows ------------------------------------------------------------------------------------ */
+/*
+ * ---- the rows
+ * ------------------------------------------------------------------------------------
+ */
 
 static const struct synth_generator generator_seq = {
 	.name = "seq",

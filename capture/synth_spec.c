@@ -8,8 +8,8 @@
  *	item   = GENERATOR [ ":" params ] | "(" phases ")" [ ":" params ]
  *	params = NAME "=" VALUE { "," NAME "=" VALUE }
  *
- * Blanks are free between tokens. Depth, children and nodes are limited, so that a hostile SPEC ends in an
- * error and not in a deep stack.
+ * Blanks are free between tokens. Depth, children and nodes are limited, so that a hostile SPEC
+ * ends in an error and not in a deep stack.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -136,8 +136,8 @@ static int file_find(struct parser *p, const char *at, struct synth_leaf *leaf)
 		if (strcmp(synth->file[i].name, name))
 			continue;
 		if (synth->file[i].size_bytes != leaf->file_bytes)
-			return complain(p, at, "file '%s' has %llu bytes here and %llu before", name,
-					(unsigned long long)leaf->file_bytes,
+			return complain(p, at, "file '%s' has %llu bytes here and %llu before",
+					name, (unsigned long long)leaf->file_bytes,
 					(unsigned long long)synth->file[i].size_bytes);
 		leaf->file_index = i;
 		return 0;

@@ -99,7 +99,11 @@ int synth_store(struct synth *synth, struct store *store, const char *input,
 		const volatile int *stop, struct synth_result *result, struct err *err)
 {
 	const struct capture_info info = {
-		.source = "synth", .input = input, .clock = "virtual", .nr_cpus = 1, .has_hits = true,
+		.source = "synth",
+		.input = input,
+		.clock = "virtual",
+		.nr_cpus = 1,
+		.has_hits = true,
 	};
 	struct sink sink = { .store = store };
 	uint32_t first_id;

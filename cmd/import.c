@@ -2,9 +2,9 @@
 /*
  * import.c - `pagereel import`: recordings of others as captures.
  *
- * Each file is imported by a process of its own, because libtracecmd trusts the files it reads: one that
- * makes it crash ends that process, not the import. What the process had committed by then is kept and its
- * capture marked failed. The result travels in shared memory.
+ * Each file is imported by a process of its own, because libtracecmd trusts the files it reads: one
+ * that makes it crash ends that process, not the import. What the process had committed by then is
+ * kept and its capture marked failed. The result travels in shared memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -262,8 +262,9 @@ const struct command cmd_import = {
 	.name = "import",
 	.args = "-o RUN.db [OPTION]... FILE...",
 	.summary = "Import recordings of others: trace.dat, ftrace text, cache traces.",
-	.examples = "  pagereel import -o run.db trace.dat\n"
-		    "  trace-cmd report > trace.txt; pagereel import -o run.db trace.txt\n"
-		    "  pagereel import -o run.db --format oracleGeneral cluster52.oracleGeneral.bin\n",
+	.examples =
+		"  pagereel import -o run.db trace.dat\n"
+		"  trace-cmd report > trace.txt; pagereel import -o run.db trace.txt\n"
+		"  pagereel import -o run.db --format oracleGeneral cluster52.oracleGeneral.bin\n",
 	.run = import_command,
 };

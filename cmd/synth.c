@@ -12,10 +12,12 @@ static const char grammar[] =
 	"\nA SPEC is one task's stream; several SPECs run side by side on one virtual clock.\n"
 	"  GENERATOR[:name=value,...]       requests drawn by a generator\n"
 	"  SPEC ; SPEC                      phases: one after the other\n"
-	"  SPEC*WEIGHT + SPEC*WEIGHT        mix: each request from one of them, at random by weight,\n"
+	"  SPEC*WEIGHT + SPEC*WEIGHT        mix: each request from one of them, at random by "
+	"weight,\n"
 	"                                   until all have ended\n"
 	"  (SPEC)[:accesses=N,times=N]      group: ends after N requests, or is run N times\n"
-	"Sizes take K/M/G (1024), counts k/M/G (1000), times us/ms/s. A request asks for io= bytes.\n";
+	"Sizes take K/M/G (1024), counts k/M/G (1000), times us/ms/s. A request asks for io= "
+	"bytes.\n";
 
 static void param_print(FILE *out, const struct param *p)
 {
@@ -97,7 +99,8 @@ static int synth_into(struct synth *synth, struct store *store, const char *inpu
 
 	if (quiet || (ret && ret != -EINTR))
 		return ret;
-	printf("%llu requests for %llu pages (%s) of %u file%s by %u task%s over %s of virtual time\n",
+	printf("%llu requests for %llu pages (%s) of %u file%s by %u task%s over %s of virtual "
+	       "time\n",
 	       (unsigned long long)result.nr_events, (unsigned long long)result.nr_pages,
 	       format_bytes(bytes, sizeof(bytes), result.nr_pages * PAGE_BYTES), result.nr_files,
 	       result.nr_files == 1 ? "" : "s", result.nr_tasks, result.nr_tasks == 1 ? "" : "s",
@@ -153,11 +156,13 @@ out:
 const struct command cmd_synth = {
 	.name = "synth",
 	.args = "-o RUN.db [OPTION]... SPEC...",
-	.summary = "Make a synthetic access stream: zipf, loops, scans, mixes, phases; deterministic.",
-	.examples =
-		"  pagereel synth -o run.db 'zipf:file=256M,theta=0.9,accesses=1M,seed=1'\n"
-		"  pagereel synth -o run.db '(zipf:file=256M*0.8 + loop:file=1G*0.2):accesses=10M'\n"
-		"  pagereel synth -o run.db 'uniform:file=64M,write=30%; seq:file=1G' 'loop:file=32M'\n",
+	.summary =
+		"Make a synthetic access stream: zipf, loops, scans, mixes, phases; deterministic.",
+	.examples = "  pagereel synth -o run.db 'zipf:file=256M,theta=0.9,accesses=1M,seed=1'\n"
+		    "  pagereel synth -o run.db '(zipf:file=256M*0.8 + "
+		    "loop:file=1G*0.2):accesses=10M'\n"
+		    "  pagereel synth -o run.db 'uniform:file=64M,write=30%; seq:file=1G' "
+		    "'loop:file=32M'\n",
 	.help_more = generators_print,
 	.run = synth_run,
 };

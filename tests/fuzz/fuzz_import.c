@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fuzz_import.c - whole imports of text, oracleGeneral and id lists into a database (libFuzzer). The first
- * byte chooses the format, the rest is the file.
+ * fuzz_import.c - whole imports of text, oracleGeneral and id lists into a database (libFuzzer).
+ * The first byte chooses the format, the rest is the file.
  */
 #include <stdio.h>
 #include <stdlib.h>

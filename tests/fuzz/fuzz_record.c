@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * fuzz_record.c - records of a trace.dat: arbitrary bytes decoded as each event of a real recording
- * (libFuzzer). The first byte chooses the event. What libtracecmd does before it hands a record over is
- * not ours to mend: it trusts the files it reads, which is why import runs in a process of its own.
+ * (libFuzzer). The first byte chooses the event. What libtracecmd does before it hands a record
+ * over is not ours to mend: it trusts the files it reads, which is why import runs in a process of
+ * its own.
  */
 #include <stdlib.h>
 #include <string.h>

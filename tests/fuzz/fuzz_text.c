@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 /* What comes out is within its bounds and terminated. */
 static void check(const struct text_line *line, const char *text, size_t bytes)
 {
-	if (line->kind == TEXT_EVENT &&
-	    (!line->name[0] || line->payload < text || line->payload > text + bytes || line->cpu < 0))
+	if (line->kind == TEXT_EVENT && (!line->name[0] || line->payload < text ||
+					 line->payload > text + bytes || line->cpu < 0))
 		abort();
 	if (line->kind == TEXT_LOST && line->cpu < 0)
 		abort();
@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		text_fields_parse(line.name, line.payload, fields);
 		for (int i = 0; i < fields->nr; i++)
 			if (fields->field[i].value.type == VALUE_TEXT &&
-			    strlen(fields->field[i].value.text) != fields->field[i].value.text_bytes)
+			    strlen(fields->field[i].value.text) !=
+				    fields->field[i].value.text_bytes)
 				abort();
 	}
 out:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_import.c - lines of ftrace text, numbering of ids, reading of lines, sniffing, whole imports. */
+/*
+ * test_import.c - lines of ftrace text, numbering of ids, reading of lines, sniffing, whole
+ * imports.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,14 +27,22 @@ static void lines_of_every_variant_parse(void **state)
 		  "mm_lru_activate", "folio=0x1 pfn=2", 182, 0, 0, 9812941000 },
 		{ "  sh-182   [003] d..1.  9.812941124: filemap:mm_filemap_fault: x", "sh",
 		  "mm_filemap_fault", "x", 182, 0, 3, 9812941124 },
-		{ "a b-c-7 (   5) [1023] .... 1.000001: e:", "a b-c", "e", "", 7, 5, 1023, 1000001000 },
+		{ "a b-c-7 (   5) [1023] .... 1.000001: e:", "a b-c", "e", "", 7, 5, 1023,
+		  1000001000 },
 		{ "x-7 (-----) [001] 12: e: p", "x", "e", "p", 7, 0, 1, 12 },
-		{ "k[0]-9 [002] 0.000000: e: [001] 5.0: f: y", "k[0]", "e", "[001] 5.0: f: y", 9, 0, 2, 0 },
+		{ "k[0]-9 [002] 0.000000: e: [001] 5.0: f: y", "k[0]", "e", "[001] 5.0: f: y", 9, 0,
+		  2, 0 },
 	};
 	static const char *const bad[] = {
-		"sh-182 [000] 9.812941 mm_lru: x", "sh [000] 9.8: e: x", "-182 [000] 9.8: e: x",
-		"sh-182 [] 9.8: e: x", "sh-182 [000] 9.: e: x", "sh-182 [000] 9.0000000001: e: x",
-		"sh-182 [000] 9.8: 1e: x", "sh-182 [000] 99999999999999999999.1: e: x", "CPU:1 [LOST",
+		"sh-182 [000] 9.812941 mm_lru: x",
+		"sh [000] 9.8: e: x",
+		"-182 [000] 9.8: e: x",
+		"sh-182 [] 9.8: e: x",
+		"sh-182 [000] 9.: e: x",
+		"sh-182 [000] 9.0000000001: e: x",
+		"sh-182 [000] 9.8: 1e: x",
+		"sh-182 [000] 99999999999999999999.1: e: x",
+		"CPU:1 [LOST",
 		"CPU:x [LOST 3 EVENTS]",
 	};
 	struct text_line l;
@@ -94,7 +105,8 @@ static void printed_forms_give_their_fields_back(void **state)
 	assert_int_equal(number_of(&f, "highest_zoneidx"), 1);
 	assert_int_equal(number_of(&f, "lru"), 3);
 	text_fields_parse("mm_vmscan_throttled",
-			  "nid=0 usec_timeout=1 usect_delayed=2 reason=VMSCAN_THROTTLE_NOPROGRESS", &f);
+			  "nid=0 usec_timeout=1 usect_delayed=2 reason=VMSCAN_THROTTLE_NOPROGRESS",
+			  &f);
 	assert_int_equal(number_of(&f, "usec_delayed"), 2);
 	assert_int_equal(number_of(&f, "reason"), 4);
 	text_fields_parse("unheard_of", "a=-5 b=0x10 c=word, d e=1", &f);

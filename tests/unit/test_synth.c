@@ -46,7 +46,8 @@ static double chi_square_sigmas(const uint64_t *count, const double *expected, s
 	double chi = 0, degrees = (double)nr - 1, spread = 2 / (9 * degrees);
 
 	for (size_t i = 0; i < nr; i++)
-		chi += ((double)count[i] - expected[i]) * ((double)count[i] - expected[i]) / expected[i];
+		chi += ((double)count[i] - expected[i]) * ((double)count[i] - expected[i]) /
+		       expected[i];
 	return (cbrt(chi / degrees) - (1 - spread)) / sqrt(spread);
 }
 
@@ -331,10 +332,12 @@ static void jittered_think_time_keeps_its_mean(void **state)
 
 static void bad_specs_name_the_column_and_a_remedy(void **state)
 {
-	static const struct { const char *spec, *text; } bad[] = {
+	static const struct { const char *spec, *text;
+	} bad[] = {
 		{ "", "a generator is missing" },
 		{ "zip:file=4M", "column 1: no generator 'zip' (did you mean 'zipf'?)" },
-		{ "zipf:fle=4M", "column 6: generator 'zipf' has no parameter 'fle' (did you mean 'file'?)" },
+		{ "zipf:fle=4M",
+		  "column 6: generator 'zipf' has no parameter 'fle' (did you mean 'file'?)" },
 		{ "zipf:theta=-1", "out of range" },
 		{ "zipf:file=4X", "not a size" },
 		{ "zipf:file", "wants name=value" },
@@ -345,7 +348,8 @@ static void bad_specs_name_the_column_and_a_remedy(void **state)
 		{ "uniform*0 + seq", "weight above 0" },
 		{ "uniform*nan + seq", "weight above 0" },
 		{ "(uniform):acceses=3", "did you mean 'accesses'" },
-		{ "seq:name=a,file=4M;seq:name=a,file=8M", "file 'a' has 8388608 bytes here and 4194304 before" },
+		{ "seq:name=a,file=4M;seq:name=a,file=8M",
+		  "file 'a' has 8388608 bytes here and 4194304 before" },
 		{ "((((((((((((((((((((((seq))))))))))))))))))))))", "nested deeper than" },
 	};
 
