@@ -36,6 +36,7 @@ int distances_init(struct distances *d, uint32_t nr_ids, struct err *err)
 	ret = slots_init(&d->slots, nr_ids, nr_ids, 2, false, err);
 	if (ret)
 		return ret;
+	bit_set(d->slots.bits[0], 0);	/* never given out, so never dead */
 	nr = d->slots.nr_slots;
 	d->nr_top = (nr >> 22) + 1;
 	d->nodes10 = nodes_alloc(d, (nr >> 10) + 1, sizeof(*d->nodes10));
@@ -70,6 +71,7 @@ static void renumber(struct distances *d)
 	if (d->nr_holes)
 		memcpy(d->slots.bits[1], d->holes.bits[0], nr / 8);
 	slots_renumber(&d->slots, 1, NULL, 0);
+	bit_set(d->slots.bits[0], 0);
 	if (d->nr_holes) {
 		bitset_clear(&d->holes);
 		for (uint32_t slot = 1; slot < d->slots.next; slot++)

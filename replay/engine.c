@@ -3,8 +3,8 @@
  * engine.c - runs a grid of replays over one demand stream.
  *
  * A cell is a model, its parameters and a size. Textbook cells get the stream as parts (stream.h):
- * if the whole of it fits the memory limit beside the models, it is decoded once and shared, and a
- * task is one cell; else a task is as many cells as fit, and decodes for itself, part by part, each
+ * if there are several and the whole of it fits the memory limit beside the models, it is decoded once
+ * and shared, and a task is one cell; else a task is as many cells as fit, and decodes for itself, part by part, each
  * part going to all its cells while it is in the cache. Kernel cells need all columns and take the
  * source's blocks as they are.
  *
@@ -18,6 +18,9 @@
 #include <string.h>
 
 #include "replay/lane.h"
+#include "replay/models/slots.h"
+
+enum { BLOCK_PARTS = 64 };
 
 struct task {
 	size_t first_lane, nr_lanes;
@@ -38,6 +41,8 @@ struct grid {
 	bool shared;
 	struct part *parts;
 	size_t nr_parts, max_parts;
+	uint32_t **blocks;	/* BLOCK_PARTS parts each, in huge pages */
+	size_t nr_blocks;
 	struct grid_interval *intervals;
 
 	pthread_mutex_t lock;	/* of what follows and of the callbacks */
@@ -210,8 +215,30 @@ static void grid_run_threads(struct grid *g)
 		pthread_join(threads[--started], NULL);
 }
 
+static uint32_t *part_pages(struct grid *g)
+{
+	size_t block = g->nr_parts / BLOCK_PARTS, at = g->nr_parts % BLOCK_PARTS;
+
+	if (block == g->nr_blocks) {
+		uint32_t **blocks = realloc(g->blocks, (block + 1) * sizeof(*blocks));
+
+		if (!blocks)
+			return NULL;
+		g->blocks = blocks;
+		blocks[block] = model_alloc(4ULL * BLOCK_PARTS * PART_ACCESSES);
+		if (!blocks[block])
+			return NULL;
+		g->nr_blocks++;
+	}
+	return g->blocks[block] + at * PART_ACCESSES;
+}
+
 static struct part *part_new(struct grid *g)
 {
+	uint32_t *pages = part_pages(g);
+
+	if (!pages)
+		return NULL;
 	if (g->nr_parts == g->max_parts) {
 		size_t max = g->max_parts ? g->max_parts * 2 : 64;
 		struct part *parts = realloc(g->parts, max * sizeof(*parts));
@@ -221,7 +248,7 @@ static struct part *part_new(struct grid *g)
 		g->parts = parts;
 		g->max_parts = max;
 	}
-	g->parts[g->nr_parts] = (struct part){ 0 };
+	g->parts[g->nr_parts] = (struct part){ .pages = pages, .borrowed = true };
 	return &g->parts[g->nr_parts++];
 }
 
@@ -248,7 +275,7 @@ static int grid_decode(struct grid *g, struct err *err)
 /* How many threads, whether to share, how many lanes a task: whatever fits the memory limit. */
 static int grid_plan(struct grid *g, struct err *err)
 {
-	uint64_t stream_bytes = 4 * g->source->nr_accesses;
+	uint64_t stream_bytes = 4 * (g->source->nr_accesses + BLOCK_PARTS * PART_ACCESSES);
 	uint64_t lane_bytes = 0, limit = g->opts->memory_bytes ? g->opts->memory_bytes : UINT64_MAX;
 	uint64_t fitting, per_task = 1;
 	size_t nr_textbook = 0;
@@ -268,7 +295,7 @@ static int grid_plan(struct grid *g, struct err *err)
 	fitting = limit / lane_bytes;
 	if (g->nr_threads > fitting)
 		g->nr_threads = fitting;
-	g->shared = nr_textbook && stream_bytes < limit - g->nr_threads * lane_bytes;
+	g->shared = nr_textbook > 1 && stream_bytes < limit - g->nr_threads * lane_bytes;
 	if (!g->shared && nr_textbook) {
 		per_task = fitting / g->nr_threads;
 		if (per_task > (nr_textbook + g->nr_threads - 1) / g->nr_threads)
@@ -290,6 +317,9 @@ static void grid_release(struct grid *g)
 {
 	for (size_t i = 0; i < g->nr_parts; i++)
 		part_release(&g->parts[i]);
+	for (size_t i = 0; i < g->nr_blocks; i++)
+		free(g->blocks[i]);
+	free(g->blocks);
 	free(g->parts);
 	free(g->intervals);
 	for (size_t i = 0; i < g->nr_lanes; i++)

@@ -27,7 +27,8 @@ struct part_reader {
 
 void part_release(struct part *part)
 {
-	free(part->pages);
+	if (!part->borrowed)
+		free(part->pages);
 	free(part->marks);
 	memset(part, 0, sizeof(*part));
 }

@@ -25,7 +25,8 @@ struct mark {
 
 /* Marks are in order of @at. */
 struct part {
-	uint32_t *pages;	/* room for PART_ACCESSES */
+	uint32_t *pages;	/* room for PART_ACCESSES; NULL: part_reader_next() allocates */
+	bool borrowed;		/* pages belong to someone else */
 	uint32_t nr;
 	struct mark *marks;
 	uint32_t nr_marks, max_marks;

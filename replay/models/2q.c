@@ -109,7 +109,7 @@ static inline bool twoq_one(struct model *m, uint32_t page)
 	if (__builtin_expect(slots_full(&m->slots), 0))
 		twoq_renumber(m);
 	slot = m->slots.of[page];
-	if (!slot || !bit_test(live, slot)) {
+	if (!bit_test(live, slot)) {
 		make_room(m);
 		slots_push(&m->slots, page);
 		m->nr_in++;
@@ -153,7 +153,7 @@ static void twoq_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	if (bit_test(m->slots.bits[MAIN], slot))
 		m->nr_main--;

@@ -151,7 +151,7 @@ static inline bool arc_one(struct model *m, uint32_t page)
 	if (__builtin_expect(slots_full(&m->slots), 0))
 		arc_renumber(m);
 	slot = m->slots.of[page];
-	if (!slot || !bit_test(live, slot)) {
+	if (!bit_test(live, slot)) {
 		arc_new(m, page);
 		return false;
 	}
@@ -192,7 +192,7 @@ static void arc_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	if (bit_test(m->slots.bits[SECOND], slot))
 		*(slot >= m->border2 ? &m->t2 : &m->b2) -= 1;

@@ -155,7 +155,7 @@ static inline void adapt(struct model *m, bool second)
 static void car_miss(struct model *m, uint32_t page)
 {
 	uint32_t slot = m->slots.of[page];
-	bool ghost = slot && bit_test(m->slots.bits[LIVE], slot), second;
+	bool ghost = bit_test(m->slots.bits[LIVE], slot), second;
 
 	if (m->t1 + m->t2 == m->capacity)
 		replace(m);
@@ -182,7 +182,7 @@ static void car_access(struct model *m, const struct model_batch *batch)
 
 	for (size_t i = 0; i < batch->nr; i++) {
 		uint32_t slot = m->slots.of[batch->pages[i]];
-		bool hit = slot && bit_test(live, slot) &&
+		bool hit = bit_test(live, slot) &&
 			   slot >= (bit_test(second, slot) ? m->border2 : m->border1);
 
 		slots_prefetch(m->slots.of, batch, i);
@@ -203,7 +203,7 @@ static void car_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	if (bit_test(m->slots.bits[SECOND], slot))
 		*(slot >= m->border2 ? &m->t2 : &m->b2) -= 1;

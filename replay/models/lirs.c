@@ -123,7 +123,7 @@ static inline uint32_t stack_push(struct model *m, uint32_t page)
 
 static inline bool in_stack(const struct model *m, uint32_t slot)
 {
-	return slot && bit_test(m->slots.bits[IN_S], slot);
+	return bit_test(m->slots.bits[IN_S], slot);
 }
 
 static inline void stack_take(struct model *m, uint32_t page, uint32_t slot)

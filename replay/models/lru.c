@@ -55,42 +55,84 @@ static void lru_renumber(struct model *m)
 	slots_renumber(&m->slots, m->finger, fingers, 1);
 }
 
-static void lru_access(struct model *m, const struct model_batch *batch)
+/*
+ * The accesses while there is room. Few as a rule, so nothing special.
+ */
+static size_t lru_fill(struct model *m, const struct model_batch *batch)
 {
-	uint32_t *of = m->slots.of, finger = m->finger, nr_resident = m->nr_resident;
-	uint64_t *live = m->slots.bits[0], nr_hits = 0, nr_evictions = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < batch->nr; i++) {
+	for (; i < batch->nr && m->nr_resident < m->capacity_pages; i++) {
 		uint32_t page = batch->pages[i], slot;
 		bool hit;
 
-		if (__builtin_expect(slots_full(&m->slots), 0)) {
-			m->finger = finger;
+		if (slots_full(&m->slots))
 			lru_renumber(m);
-			finger = m->finger;
-		}
+		slots_prefetch(m->slots.of, batch, i);
+		slot = m->slots.of[page];
+		hit = slot >= m->finger;
+		bit_clear(m->slots.bits[0], slot);
+		slots_push(&m->slots, page);
+		m->nr_hits += hit;
+		m->nr_resident += !hit;
+		if (batch->hit)
+			batch->hit[i] = hit;
+	}
+	return i;
+}
+
+/*
+ * A full cache: whether an access hits is a coin toss to the processor, so nothing branches on it.
+ * The finger's next stop is looked up for every access and taken on a miss. The rare word without a
+ * live slot is left to bit_next().
+ */
+static size_t lru_run(struct model *m, const struct model_batch *batch, size_t i, size_t end,
+		      uint8_t *hits)
+{
+	uint32_t *of = m->slots.of, finger = m->finger, next = m->slots.next;
+	uint64_t *live = m->slots.bits[0], nr_hits = 0;
+	size_t first = i;
+
+	for (; i < end; i++) {
+		uint32_t page = batch->pages[i], slot = of[page];
+		uint64_t word;
+		bool hit;
+
 		slots_prefetch(of, batch, i);
-		slot = of[page];
-		of[page] = m->slots.next++;
+		of[page] = next++;
 		bit_clear(live, slot);
 		hit = slot >= finger;
 		nr_hits += hit;
-		if (batch->hit)
-			batch->hit[i] = hit;
-		if (hit)
-			continue;
-		if (nr_resident < m->capacity_pages) {
-			nr_resident++;
-			continue;
-		}
-		finger = bit_next(live, finger) + 1;
-		nr_evictions++;
+		hits[i - first] = hit;
+		word = live[finger >> 6] >> (finger & 63);
+		if (__builtin_expect(!word, 0))
+			finger = hit ? finger : bit_next(live, finger) + 1;
+		else
+			finger += (__builtin_ctzll(word) + 1) & ((uint32_t)hit - 1);
 	}
 	m->finger = finger;
-	m->nr_resident = nr_resident;
-	m->nr_accesses += batch->nr;
+	m->slots.next = next;
 	m->nr_hits += nr_hits;
-	m->nr_evictions += nr_evictions;
+	m->nr_evictions += end - first - nr_hits;
+	return end;
+}
+
+static void lru_access(struct model *m, const struct model_batch *batch)
+{
+	uint8_t unwanted[4096];
+	size_t i = lru_fill(m, batch);
+
+	while (i < batch->nr) {
+		size_t nr = batch->nr - i, room;
+
+		if (slots_full(&m->slots))
+			lru_renumber(m);
+		room = m->slots.nr_slots - m->slots.next;
+		nr = nr < room ? nr : room;
+		nr = nr < sizeof(unwanted) ? nr : sizeof(unwanted);
+		i = lru_run(m, batch, i, i + nr, batch->hit ? batch->hit + i : unwanted);
+	}
+	m->nr_accesses += batch->nr;
 }
 
 static void lru_remove(struct model *m, uint32_t page)

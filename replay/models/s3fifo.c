@@ -185,7 +185,7 @@ static void s3fifo_miss(struct model *m, uint32_t page)
 
 	make_room(m);
 	slot = m->slots.of[page];
-	if (slot && bit_test(m->slots.bits[LIVE], slot)) {
+	if (bit_test(m->slots.bits[LIVE], slot)) {
 		m->nr_ghosts--;
 		m->nr_ghost_hits++;
 		m->nr_main++;
@@ -204,7 +204,7 @@ static void s3fifo_access(struct model *m, const struct model_batch *batch)
 
 	for (size_t i = 0; i < batch->nr; i++) {
 		uint32_t slot = m->slots.of[batch->pages[i]];
-		bool hit = slot && bit_test(live, slot) &&
+		bool hit = bit_test(live, slot) &&
 			   (slot >= m->border || bit_test(main, slot));
 
 		slots_prefetch(m->slots.of, batch, i);
@@ -225,7 +225,7 @@ static void s3fifo_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	if (bit_test(m->slots.bits[MAIN], slot))
 		m->nr_main--;

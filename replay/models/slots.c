@@ -37,7 +37,7 @@ void slots_release(struct slots *s)
 static uint64_t slots_wanted(uint32_t nr_ids, uint32_t max_live, bool page_at)
 {
 	uint64_t live = max_live < nr_ids ? max_live : nr_ids;
-	uint64_t nr = page_at ? live + nr_ids / 2 : live + 3ULL * nr_ids;
+	uint64_t nr = page_at ? live + nr_ids + nr_ids / 2 : live + 3ULL * nr_ids;
 
 	return (nr + 128 + 63) / 64 * 64;
 }
@@ -74,6 +74,7 @@ int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitma
 	if (!ok)
 		return err_set(err, -ENOMEM, "no memory for the slots of %u pages", nr_ids);
 	memset(s->bits[0], 0xff, 8 * nr_words + 8);	/* one word more: searches end there */
+	bit_clear(s->bits[0], 0);			/* no slot never counts */
 	return 0;
 }
 
@@ -91,7 +92,7 @@ static void trim(struct slots *s, uint32_t first)
 	memset(keep + w + 1, 0, (s->nr_slots / 64 - w - 1) * 8ULL);
 }
 
-static uint32_t rank_build(struct slots *s)
+static inline __attribute__((always_inline)) uint32_t rank_build(struct slots *s)
 {
 	uint32_t nr = 0;
 
@@ -103,11 +104,41 @@ static uint32_t rank_build(struct slots *s)
 }
 
 /* Slots that count below @slot. */
-static uint32_t rank_before(const struct slots *s, uint32_t slot)
+static inline __attribute__((always_inline)) uint32_t rank_before(const struct slots *s,
+								  uint32_t slot)
 {
 	uint64_t below = s->bits[0][slot >> 6] & ((1ULL << (slot & 63)) - 1);
 
 	return s->rank[slot >> 6] + __builtin_popcountll(below);
+}
+
+/* Each page's new slot; returns how many slots count. */
+static inline __attribute__((always_inline)) uint32_t renumber_loop(struct slots *s)
+{
+	uint32_t nr = rank_build(s), *of = s->of;
+
+	for (uint32_t page = 0; page < s->nr_ids; page++) {
+		uint32_t slot = of[page];
+
+		of[page] = (1 + rank_before(s, slot)) & -(uint32_t)bit_test(s->bits[0], slot);
+	}
+	return nr;
+}
+
+#if defined(__x86_64__)
+static __attribute__((target("popcnt"))) uint32_t renumber_popcnt(struct slots *s)
+{
+	return renumber_loop(s);
+}
+#endif
+
+static uint32_t renumber_pages(struct slots *s)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("popcnt"))
+		return renumber_popcnt(s);
+#endif
+	return renumber_loop(s);
 }
 
 /* Moves the bits of @bits at the slots that count together, from 1 on. */
@@ -148,12 +179,7 @@ void slots_renumber(struct slots *s, uint32_t first, uint32_t *const *fingers, i
 	uint32_t nr;
 
 	trim(s, first);
-	nr = rank_build(s);
-	for (uint32_t page = 0; page < s->nr_ids; page++) {
-		uint32_t slot = s->of[page];
-
-		s->of[page] = bit_test(keep, slot) ? 1 + rank_before(s, slot) : 0;
-	}
+	nr = renumber_pages(s);
 	for (int i = 0; i < nr_fingers; i++)
 		*fingers[i] = *fingers[i] >= s->nr_slots ? nr + 1 : 1 + rank_before(s, *fingers[i]);
 	for (int i = 1; i < s->nr_bitmaps; i++)
@@ -161,5 +187,6 @@ void slots_renumber(struct slots *s, uint32_t first, uint32_t *const *fingers, i
 	if (s->page_at)
 		compress_page_at(s);
 	memset(s->bits[0], 0xff, s->nr_slots / 8);
+	bit_clear(s->bits[0], 0);
 	s->next = nr + 1;
 }

@@ -49,8 +49,8 @@ struct slots {
 };
 
 /*
- * @max_live: the most slots that ever count at once. Bitmap 0 is born all ones, the others all
- * zeroes. 0 or -ENOMEM, -EINVAL (more ids than there are numbers); release in any case.
+ * @max_live: the most slots that ever count at once. Bitmap 0 is born all ones but for slot 0, which
+ * never counts, the others all zeroes. 0 or -ENOMEM, -EINVAL (more ids than there are numbers); release in any case.
  */
 int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
 	       struct err *err);

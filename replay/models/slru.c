@@ -137,7 +137,7 @@ static void slru_access(struct model *m, const struct model_batch *batch)
 
 	for (size_t i = 0; i < batch->nr; i++) {
 		uint32_t page = batch->pages[i], slot = m->slots.of[page];
-		bool hit = slot && bit_test(live, slot);
+		bool hit = bit_test(live, slot);
 
 		slots_prefetch(m->slots.of, batch, i);
 		nr_hits += hit;
@@ -157,7 +157,7 @@ static void slru_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	*(bit_test(m->slots.bits[PROTECTED], slot) ? &m->nr_protected : &m->nr_probation) -= 1;
 	bit_clear(m->slots.bits[LIVE], slot);

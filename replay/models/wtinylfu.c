@@ -277,7 +277,7 @@ static void wtinylfu_access(struct model *m, const struct model_batch *batch)
 
 	for (size_t i = 0; i < batch->nr; i++) {
 		uint32_t page = batch->pages[i], slot = m->slots.of[page];
-		bool hit = slot && bit_test(live, slot);
+		bool hit = bit_test(live, slot);
 
 		wtinylfu_prefetch(m, batch, i);
 		sketch_count(m, page);
@@ -298,7 +298,7 @@ static void wtinylfu_remove(struct model *m, uint32_t page)
 	uint32_t slot = m->slots.of[page];
 
 	m->slots.of[page] = 0;
-	if (!slot || !bit_test(m->slots.bits[LIVE], slot))
+	if (!bit_test(m->slots.bits[LIVE], slot))
 		return;
 	if (!bit_test(m->slots.bits[MAIN], slot))
 		m->nr_window--;
