@@ -18,40 +18,39 @@
  *
  * Boundaries. The head of the clock is just behind the hot hand. The paper leaves the start of the
  * cold share open: it begins with one frame and stays within 1 and the capacity. A step of a hand
- * looks at one page and moves on, whatever it is. A test period that the hot or test hand meets ends
+ * looks at one page and moves on, whatever it is (scanned counts those that it may do something to). A test period that the hot or test hand meets ends
  * only if the page was not used meanwhile (its turn with the cold hand is due). A hot page that turns
  * cold has no test period and stays where it is. Room is made before the page comes in, which may
  * end its own test period; it then comes in as a new one. (The well-known short implementations keep
  * every cold page in test and turn pages hot in place.)
+ *
+ * A page that the hot hand leaves lies just behind it, which is the head of the clock. So the clock is
+ * a queue of slots (slots.h): the hot hand is its tail, and what it passes enters again at the head.
+ * The other two hands are slots in it; they find what they look for in bitmaps, 64 pages a step.
  */
 #include <errno.h>
 
 #include "replay/models/slots.h"
 
-enum { ON_CLOCK = 1, RESIDENT = 2, HOT = 4, TEST = 8, USED = 16 };
+enum { LIVE, HOT, TEST, USED, GHOST, NR_BITMAPS };	/* neither HOT nor GHOST: cold, resident */
 
-enum { NONE = UINT32_MAX };
-
-struct link {
-	uint32_t next, previous;
-};
+enum { PAGE_AHEAD = 16 };
 
 struct model {
-	struct link *links;
-	uint8_t *flags;
+	struct slots slots;
 	uint32_t capacity, max_cold;
-	uint32_t hot_hand, cold_hand, test_hand;	/* pages; NONE: the clock is empty */
-	uint32_t nr_hot, nr_cold, nr_ghosts;		/* cold: resident */
+	uint32_t tail;			/* no live slot before it */
+	uint32_t cold_hand, test_hand;	/* slots of pages, if there are any */
+	uint32_t nr_hot, nr_cold, nr_ghosts;	/* cold: resident */
 	uint64_t nr_accesses, nr_hits, nr_evictions, nr_scanned, nr_rotated;
-	uint64_t nr_activated, nr_deactivated, nr_ghost_hits, metadata_bytes;
+	uint64_t nr_activated, nr_deactivated, nr_ghost_hits;
 };
 
 static void clockpro_destroy(struct model *m)
 {
 	if (!m)
 		return;
-	free(m->links);
-	free(m->flags);
+	slots_release(&m->slots);
 	free(m);
 }
 
@@ -59,83 +58,116 @@ static struct model *clockpro_create(const struct model_config *config, int *cod
 {
 	struct model *m = calloc(1, sizeof(*m));
 
-	if (m) {
-		m->links = model_alloc(sizeof(*m->links) * config->nr_ids);
-		m->flags = model_alloc(config->nr_ids);
-	}
-	if (!m || !m->links || !m->flags) {
-		clockpro_destroy(m);
-		*code = err_set(err, -ENOMEM, "no memory for clock-pro of %u pages", config->nr_ids);
+	if (!m) {
+		*code = err_set(err, -ENOMEM, "no memory for clock-pro");
 		return NULL;
 	}
 	m->capacity = config->capacity_pages;
-	m->max_cold = 1;
-	m->hot_hand = m->cold_hand = m->test_hand = NONE;
-	m->metadata_bytes = (sizeof(*m->links) + 1ULL) * config->nr_ids;
+	m->max_cold = m->tail = 1;
+	*code = slots_init(&m->slots, config->nr_ids, config->nr_ids, NR_BITMAPS, true, err);
+	if (*code) {
+		clockpro_destroy(m);
+		return NULL;
+	}
 	return m;
 }
 
 /* ---- the clock --------------------------------------------------------------------------------- */
 
-/* Puts @page at the head: before the hot hand. */
-static inline void clock_insert(struct model *m, uint32_t page)
+static inline bool flag(const struct model *m, int bitmap, uint32_t slot)
 {
-	uint32_t next = m->hot_hand, previous;
-
-	if (next == NONE) {
-		m->links[page] = (struct link){ page, page };
-		m->hot_hand = m->cold_hand = m->test_hand = page;
-		return;
-	}
-	previous = m->links[next].previous;
-	m->links[page] = (struct link){ next, previous };
-	m->links[previous].next = page;
-	m->links[next].previous = page;
+	return bit_test(m->slots.bits[bitmap], slot);
 }
 
-static inline void clock_remove_page(struct model *m, uint32_t page)
+static inline uint32_t clock_tail(struct model *m)
 {
-	struct link link = m->links[page];
-	uint32_t next = link.next == page ? NONE : link.next;
+	return m->tail = bit_next(m->slots.bits[LIVE], m->tail);
+}
 
-	m->links[link.previous].next = link.next;
-	m->links[link.next].previous = link.previous;
-	m->hot_hand = m->hot_hand == page ? next : m->hot_hand;
-	m->cold_hand = m->cold_hand == page ? next : m->cold_hand;
-	m->test_hand = m->test_hand == page ? next : m->test_hand;
+/* The slot behind @slot on the clock. */
+static inline uint32_t clock_next(struct model *m, uint32_t slot)
+{
+	slot = bit_next(m->slots.bits[LIVE], slot + 1);
+	return slot < m->slots.next ? slot : clock_tail(m);
+}
+
+/* Puts @page at the head; the bits of its new slot are clear. */
+static inline uint32_t clock_insert(struct model *m, uint32_t page)
+{
+	uint32_t *const fingers[] = { &m->tail, &m->cold_hand, &m->test_hand };
+	bool empty = !(m->nr_hot + m->nr_cold + m->nr_ghosts);
+	uint32_t slot;
+
+	if (__builtin_expect(slots_full(&m->slots), 0))
+		slots_renumber(&m->slots, 1, fingers, ARRAY_SIZE(fingers));
+	slot = slots_push_page(&m->slots, page);
+	if (empty)
+		m->cold_hand = m->test_hand = slot;
+	return slot;
+}
+
+/* Takes the page in @slot off; hands that stand there move on. */
+static inline void clock_take(struct model *m, uint32_t slot)
+{
+	if (m->cold_hand == slot)
+		m->cold_hand = clock_next(m, slot);
+	if (m->test_hand == slot)
+		m->test_hand = clock_next(m, slot);
+	bit_clear(m->slots.bits[LIVE], slot);
 }
 
 /* The test period of a cold page ends without a use. */
-static inline void test_end(struct model *m, uint32_t page)
+static inline void test_end(struct model *m, uint32_t slot)
 {
 	m->max_cold -= m->max_cold > 1;
-	m->flags[page] &= ~TEST;
-	if (m->flags[page] & RESIDENT)
+	bit_clear(m->slots.bits[TEST], slot);
+	if (!flag(m, GHOST, slot))
 		return;
-	m->flags[page] = 0;
+	clock_take(m, slot);
 	m->nr_ghosts--;
-	clock_remove_page(m, page);
+}
+
+/* The page at the tail, which the hot hand passes, becomes the one at the head, hands with it. */
+static inline void pass(struct model *m, uint32_t slot, bool hot, bool test, bool used)
+{
+	bool cold_here = m->cold_hand == slot, test_here = m->test_hand == slot;
+	uint32_t page = m->slots.page_at[slot];
+
+	if (slot + PAGE_AHEAD < m->slots.next)
+		__builtin_prefetch(&m->slots.of[m->slots.page_at[slot + PAGE_AHEAD]], 1);
+	bit_clear(m->slots.bits[LIVE], slot);
+	slot = clock_insert(m, page);
+	if (hot)
+		bit_set(m->slots.bits[HOT], slot);
+	if (test)
+		bit_set(m->slots.bits[TEST], slot);
+	if (used)
+		bit_set(m->slots.bits[USED], slot);
+	m->cold_hand = cold_here ? slot : m->cold_hand;
+	m->test_hand = test_here ? slot : m->test_hand;
 }
 
 static inline void hot_step(struct model *m)
 {
-	uint32_t page = m->hot_hand;
-	uint8_t *flags = &m->flags[page];
+	uint32_t slot = clock_tail(m);
+	bool hot = flag(m, HOT, slot), test = flag(m, TEST, slot), used = flag(m, USED, slot);
+	bool ghost = flag(m, GHOST, slot);
 
-	m->hot_hand = m->links[page].next;
 	m->nr_scanned++;
-	if (!(*flags & HOT)) {
-		if ((*flags & TEST) && !(*flags & USED))
-			test_end(m, page);
-	} else if (*flags & USED) {
-		*flags &= ~USED;
+	if (!hot && test && !used) {
+		test_end(m, slot);
+		test = false;
+	} else if (hot && used) {
+		used = false;
 		m->nr_rotated++;
-	} else {
-		*flags &= ~HOT;
+	} else if (hot) {
+		hot = false;
 		m->nr_hot--;
 		m->nr_cold++;
 		m->nr_deactivated++;
 	}
+	if (!ghost)
+		pass(m, slot, hot, test, used);
 }
 
 static inline void limit_hot(struct model *m)
@@ -144,106 +176,139 @@ static inline void limit_hot(struct model *m)
 		hot_step(m);
 }
 
+/* The first page from @slot on in its test period and not used; there must be one. */
+static inline uint32_t find_test(struct model *m, uint32_t slot)
+{
+	const uint64_t *live = m->slots.bits[LIVE], *test = m->slots.bits[TEST];
+	const uint64_t *used = m->slots.bits[USED];
+	uint64_t from = ~0ULL << (slot & 63);
+
+	for (uint32_t w = slot >> 6; w <= (m->slots.next - 1) >> 6; w++) {
+		uint64_t word = live[w] & test[w] & ~used[w] & from;
+
+		if (word)
+			return w * 64 + __builtin_ctzll(word);
+		from = ~0ULL;
+	}
+	return find_test(m, clock_tail(m));
+}
+
 static inline void test_step(struct model *m)
 {
-	uint32_t page = m->test_hand;
+	uint32_t slot = find_test(m, m->test_hand);
 
-	m->test_hand = m->links[page].next;
+	m->test_hand = clock_next(m, slot);
 	m->nr_scanned++;
-	if ((m->flags[page] & (TEST | USED)) == TEST)
-		test_end(m, page);
+	test_end(m, slot);
 }
 
 /* A cold page that was used: hot if in its test period, else another round. */
-static inline void cold_used(struct model *m, uint32_t page)
+static inline void cold_used(struct model *m, uint32_t slot)
 {
-	m->flags[page] &= ~USED;
-	if (m->flags[page] & TEST) {
-		m->flags[page] = (m->flags[page] | HOT) & ~TEST;
-		m->nr_cold--;
+	bool test = flag(m, TEST, slot);
+	uint32_t page = m->slots.page_at[slot];
+
+	clock_take(m, slot);
+	m->nr_cold--;
+	slot = clock_insert(m, page);
+	bit_set(m->slots.bits[test ? HOT : TEST], slot);
+	if (test) {
 		m->nr_hot++;
 		m->nr_activated++;
 	} else {
-		m->flags[page] |= TEST;
+		m->nr_cold++;
 		m->nr_rotated++;
 	}
-	clock_remove_page(m, page);
-	clock_insert(m, page);
 	limit_hot(m);
 }
 
-static inline void cold_evict(struct model *m, uint32_t page)
+static inline void cold_evict(struct model *m, uint32_t slot)
 {
 	m->nr_cold--;
 	m->nr_evictions++;
-	if (!(m->flags[page] & TEST)) {
-		m->flags[page] = 0;
-		clock_remove_page(m, page);
+	if (!flag(m, TEST, slot)) {
+		clock_take(m, slot);
 		return;
 	}
-	m->flags[page] &= ~RESIDENT;
+	bit_set(m->slots.bits[GHOST], slot);
 	m->nr_ghosts++;
 	while (m->nr_ghosts > m->capacity)
 		test_step(m);
 }
 
+/* The first cold resident page from @slot on; there must be one. */
+static inline uint32_t find_cold(struct model *m, uint32_t slot)
+{
+	const uint64_t *live = m->slots.bits[LIVE], *hot = m->slots.bits[HOT];
+	const uint64_t *ghost = m->slots.bits[GHOST];
+	uint64_t from = ~0ULL << (slot & 63);
+	uint32_t w = slot >> 6;
+
+	for (;; w++, from = ~0ULL) {
+		uint64_t word = live[w] & ~hot[w] & ~ghost[w] & from;	/* the future is cold */
+
+		if (word) {
+			slot = w * 64 + __builtin_ctzll(word);
+			return slot < m->slots.next ? slot : find_cold(m, clock_tail(m));
+		}
+	}
+}
+
 static inline void cold_step(struct model *m)
 {
-	uint32_t page = m->cold_hand;
-	uint8_t flags = m->flags[page];
+	uint32_t slot = find_cold(m, m->cold_hand);
 
-	m->cold_hand = m->links[page].next;
+	m->cold_hand = clock_next(m, slot);
 	m->nr_scanned++;
-	if ((flags & (RESIDENT | HOT)) != RESIDENT)
-		return;
-	__builtin_prefetch(&m->links[m->links[m->cold_hand].next]);
-	if (flags & USED)
-		cold_used(m, page);
+	if (flag(m, USED, slot))
+		cold_used(m, slot);
 	else
-		cold_evict(m, page);
+		cold_evict(m, slot);
 }
 
 /* ---- accesses ---------------------------------------------------------------------------------- */
 
 static void clockpro_miss(struct model *m, uint32_t page)
 {
+	uint32_t slot;
+
 	while (m->nr_hot + m->nr_cold >= m->capacity)
 		cold_step(m);
-	if (m->flags[page] & ON_CLOCK) {
+	slot = m->slots.of[page];
+	if (flag(m, LIVE, slot)) {
 		m->max_cold += m->max_cold < m->capacity;
-		m->nr_ghosts--;
 		m->nr_ghost_hits++;
 		m->nr_activated++;
-		clock_remove_page(m, page);
-		m->flags[page] = ON_CLOCK | RESIDENT | HOT;
+		clock_take(m, slot);
+		m->nr_ghosts--;
+		slot = clock_insert(m, page);
+		bit_set(m->slots.bits[HOT], slot);
 		m->nr_hot++;
 	} else {
-		m->flags[page] = ON_CLOCK | RESIDENT | TEST;
+		slot = clock_insert(m, page);
+		bit_set(m->slots.bits[TEST], slot);
 		m->nr_cold++;
 	}
-	clock_insert(m, page);
 	limit_hot(m);
 }
 
 static void clockpro_access(struct model *m, const struct model_batch *batch)
 {
+	const uint64_t *live = m->slots.bits[LIVE], *ghost = m->slots.bits[GHOST];
 	uint64_t nr_hits = 0;
 
 	for (size_t i = 0; i < batch->nr; i++) {
-		uint32_t page = batch->pages[i];
-		bool hit = m->flags[page] & RESIDENT;
+		uint32_t slot = m->slots.of[batch->pages[i]];
+		bool hit = (live[slot >> 6] & ~ghost[slot >> 6]) >> (slot & 63) & 1;
 
-		if (i + PREFETCH_AHEAD < batch->nr) {
-			__builtin_prefetch(&m->flags[batch->pages[i + PREFETCH_AHEAD]], 1);
-			__builtin_prefetch(&m->links[batch->pages[i + PREFETCH_AHEAD]], 1);
-		}
+		slots_prefetch(m->slots.of, batch, i);
 		nr_hits += hit;
 		if (batch->hit)
 			batch->hit[i] = hit;
 		if (hit)
-			m->flags[page] |= USED;
+			bit_set(m->slots.bits[USED], slot);
 		else
-			clockpro_miss(m, page);
+			clockpro_miss(m, batch->pages[i]);
 	}
 	m->nr_accesses += batch->nr;
 	m->nr_hits += nr_hits;
@@ -251,18 +316,18 @@ static void clockpro_access(struct model *m, const struct model_batch *batch)
 
 static void clockpro_remove(struct model *m, uint32_t page)
 {
-	uint8_t flags = m->flags[page];
+	uint32_t slot = m->slots.of[page];
 
-	if (!(flags & ON_CLOCK))
+	m->slots.of[page] = 0;
+	if (!flag(m, LIVE, slot))
 		return;
-	if (!(flags & RESIDENT))
+	clock_take(m, slot);
+	if (flag(m, GHOST, slot))
 		m->nr_ghosts--;
-	else if (flags & HOT)
+	else if (flag(m, HOT, slot))
 		m->nr_hot--;
 	else
 		m->nr_cold--;
-	m->flags[page] = 0;
-	clock_remove_page(m, page);
 }
 
 static void clockpro_counters(const struct model *m, struct model_counters *out)
@@ -277,7 +342,7 @@ static void clockpro_counters(const struct model *m, struct model_counters *out)
 		.deactivated = m->nr_deactivated,
 		.ghost_hits = m->nr_ghost_hits,
 		.resident_pages = m->nr_hot + m->nr_cold,
-		.metadata_bytes = m->metadata_bytes,
+		.metadata_bytes = m->slots.bytes,
 	};
 }
 
