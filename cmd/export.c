@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * export.c - `pagereel export`: tables and views as CSV or NDJSON files, one each, for databases that
- * hold many captures. page_event and packed events are tables like any other here.
+ * export.c - `pagereel export`: tables and views as CSV or NDJSON files, one each, for databases
+ * that hold many captures. page_event and packed events are tables like any other here.
  */
 #include <errno.h>
 #include <fcntl.h>

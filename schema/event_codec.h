@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* event_codec.h - rows of any event as packed columns: what the store writes and vtab_event.c reads. */
+/*
+ * event_codec.h - rows of any event as packed columns: what the store writes and vtab_event.c
+ * reads.
+ */
 #ifndef PAGEREEL_SCHEMA_EVENT_CODEC_H
 #define PAGEREEL_SCHEMA_EVENT_CODEC_H
 
@@ -14,6 +17,10 @@ enum {
 /* Stored columns before the event's fields. */
 enum { EVENT_COL_TS, EVENT_COL_CPU, EVENT_COL_PID, NR_EVENT_COLS };
 
+/* How a column is written (event_codec.c). On-disk format: append only. */
+enum column_kind { KIND_NONE, KIND_INT, KIND_DELTA, KIND_REAL, KIND_DICT, NR_KINDS };
+enum { EVENT_COLUMNS_MAX = NR_EVENT_COLS + EVENT_FIELDS_MAX };
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Collects rows as columns. Not thread-safe. */
@@ -23,8 +30,9 @@ struct event_packer *event_packer_new(void);
 void event_packer_free(struct event_packer *packer);
 
 /*
- * Adds a row; value i is of field @field[i], fields that are not named are NULL. Strings are copied.
- * @cpu < 0: NULL. 1: full, take it before the next row; 0; -ENOMEM; -E2BIG: too many fields.
+ * Adds a row; value i is of field @field[i], fields that are not named are NULL. Strings are
+ * copied. @cpu < 0: NULL. 1: full, take it before the next row; 0; -ENOMEM; -E2BIG: too many
+ * fields.
  */
 int event_packer_add(struct event_packer *packer, uint64_t ts_ns, int cpu, struct value pid,
 		     const struct value *values, const int *field, int nr_values);
@@ -56,7 +64,8 @@ void event_block_free(struct event_block *block);
 uint32_t event_block_rows(const struct event_block *block);
 
 /* The value at @row (below the number of rows) of @column (NR_EVENT_COLS + field); a column that the
- * chunk does not have is NULL. Text is valid as long as the block, without a NUL behind. 0 or -errno. */
+ * chunk does not have is NULL. Text is valid as long as the block, without a NUL behind. 0 or
+ * -errno. */
 int event_block_value(struct event_block *block, int column, uint32_t row, struct value *value);
 
 #endif

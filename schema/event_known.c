@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * event_known.c - the events that views.sql reads. Their tables exist in every database, empty or not,
- * so that no view fails for want of one, and have the fields of all kernels from 3.0 to 6.18 together:
- * a field that a kernel does not have is NULL in its rows. Field names are those of the kernels' format
- * files. Everything is INTEGER; a field that arrives as text (flags out of printed traces) stays text.
+ * event_known.c - the events that views.sql reads. Their tables exist in every database, empty or
+ * not, so that no view fails for want of one, and have the fields of all kernels from 3.0 to 6.18
+ * together: a field that a kernel does not have is NULL in its rows. Field names are those of the
+ * kernels' format files. Everything is INTEGER; a field that arrives as text (flags out of printed
+ * traces) stays text.
  */
 #include "schema/store_event.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlite.h - SQLite's header, or the loadable extension's form of it (-DPAGEREEL_EXTENSION), in which
- * every sqlite3_ function goes through a table. schema/extension.c defines that table.
+ * sqlite.h - SQLite's header, or the loadable extension's form of it (-DPAGEREEL_EXTENSION), in
+ * which every sqlite3_ function goes through a table. schema/extension.c defines that table.
  */
 #ifndef PAGEREEL_SCHEMA_SQLITE_H
 #define PAGEREEL_SCHEMA_SQLITE_H

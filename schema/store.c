@@ -2,14 +2,15 @@
 /*
  * store.c - a database file: creating, opening, closing, transactions and what errors mean.
  *
- * A file is created by us before SQLite sees it, so that it is 0600, never follows a symlink and never
- * replaces what is there. SQLite gives the -wal and -shm files beside it the mode and owner of the
- * database; those that a stranger may have put there in advance are refused. While a database is
- * written it has a write-ahead log, so that readers never wait and a kill -9 loses no commit; closing
- * turns it back into a single file that can be read from a read-only directory too.
+ * A file is created by us before SQLite sees it, so that it is 0600, never follows a symlink and
+ * never replaces what is there. SQLite gives the -wal and -shm files beside it the mode and owner
+ * of the database; those that a stranger may have put there in advance are refused. While a
+ * database is written it has a write-ahead log, so that readers never wait and a kill -9 loses no
+ * commit; closing turns it back into a single file that can be read from a read-only directory too.
  *
- * An existing file is only ever opened by SQLite: closing a second descriptor of the same file would
- * drop the locks that this process's other connections hold (POSIX record locks belong to the process).
+ * An existing file is only ever opened by SQLite: closing a second descriptor of the same file
+ * would drop the locks that this process's other connections hold (POSIX record locks belong to the
+ * process).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -424,7 +425,8 @@ static char *uri_of(const char *path, const char *query)
 
 /*
  * A database in WAL mode (its writer was killed, or it was copied) in a directory that we may not
- * write to cannot have its -shm file made; without a log there is nothing to share, so read it as is.
+ * write to cannot have its -shm file made; without a log there is nothing to share, so read it as
+ * is.
  */
 static bool only_readable_as_is(const char *path)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* store_capture.c - rows that describe a capture: itself, its files, tasks, gaps and page chunks. */
+/*
+ * store_capture.c - rows that describe a capture: itself, its files, tasks, gaps and page chunks.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -131,8 +133,8 @@ int store_next_file_id(struct store *store, uint32_t *file_id, struct err *err)
 }
 
 /*
- * A row is valid from its first_ts_ns on. One that says what the task's latest row says already adds
- * nothing; one that knows more than it fills it in.
+ * A row is valid from its first_ts_ns on. One that says what the task's latest row says already
+ * adds nothing; one that knows more than it fills it in.
  */
 int store_task(struct store *store, int64_t capture_id, uint32_t pid, uint32_t tgid,
 	       const char *comm, const char *cgroup, int64_t first_ts_ns, struct err *err)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * store_context.c - facts about the machine over time. A sample every second of some hundred values, most of
- * which never change: one equal to the last row of the same (capture, subject, key) is not stored. The
- * last values are remembered as 64-bit hashes only; two values that collide (one in 2^64) would lose
- * one sample.
+ * store_context.c - facts about the machine over time. A sample every second of some hundred
+ * values, most of which never change: one equal to the last row of the same (capture, subject, key)
+ * is not stored. The last values are remembered as 64-bit hashes only; two values that collide (one
+ * in 2^64) would lose one sample.
  */
 #include <errno.h>
 #include <stdlib.h>

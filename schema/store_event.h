@@ -49,7 +49,9 @@ struct event_table {
 	int column[];		/* of field i, index into sink->columns */
 };
 
-/* store_event_sink.c: finds the sink of @system:@event, or makes it with an SQL table of @fields. */
+/*
+ * store_event_sink.c: finds the sink of @system:@event, or makes it with an SQL table of @fields.
+ */
 int event_sink_get(struct store *store, const char *system, const char *event,
 		   const struct event_field *fields, int nr_fields, struct event_sink **sink,
 		   struct err *err);

@@ -4,12 +4,13 @@
  *
  * A row costs 0.5 us and 30 to 60 bytes, a packed one a fifth of both. Yet rows are what the plain
  * sqlite3 shell can read, so events start as rows and are packed only when they come at more than
- * 5000 a second of event time: 0.25 % of a CPU. The rate is taken over windows of at least 4 seconds
+ * 5000 a second of event time: 0.25 % of a CPU. The rate is taken over windows of at least 4
+ * seconds
  * or 20 000 rows, so that a burst (a full ring buffer, one heavy second of reclaim) does not count.
  *
- * The rows so far move too, in the transaction that the next row is written in, so that no reader ever
- * sees half of an event. Moving costs about 1 us a row; a table that has grown beyond a million rows
- * slowly stays a table, rather than stop a capture for seconds.
+ * The rows so far move too, in the transaction that the next row is written in, so that no reader
+ * ever sees half of an event. Moving costs about 1 us a row; a table that has grown beyond a
+ * million rows slowly stays a table, rather than stop a capture for seconds.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -4,9 +4,10 @@
  *
  * A table is named after its event and a column after its field, so that what the kernel's
  * documentation says applies. Two things bend that rule: a name that is taken (by another system's
- * event, a table or view of ours, a virtual table) becomes system_name, and a field called like one of
- * the columns that every event table begins with gets the suffix _field. event_table and event_column
- * keep the original names. When another kernel's form of an event has more fields, columns are added.
+ * event, a table or view of ours, a virtual table) becomes system_name, and a field called like one
+ * of the columns that every event table begins with gets the suffix _field. event_table and
+ * event_column keep the original names. When another kernel's form of an event has more fields,
+ * columns are added.
  */
 #include <assert.h>
 #include <errno.h>

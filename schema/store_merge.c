@@ -2,15 +2,16 @@
 /*
  * store_merge.c - the captures of one database into another.
  *
- * Ids of captures, files, demand streams and tables are local to a file, so all that refer to them are
- * rewritten; ids of results are hashes of what they are of and stay (store_result.c). Rows are copied by
- * column name: what both files have is copied, and a column is remapped for what it is called. Only two
- * kinds need more: page chunks, whose packed events name files, are repacked if those got new ids, and
- * events go through the event tables, which may be named, wide or packed differently here.
+ * Ids of captures, files, demand streams and tables are local to a file, so all that refer to them
+ * are rewritten; ids of results are hashes of what they are of and stay (store_result.c). Rows are
+ * copied by column name: what both files have is copied, and a column is remapped for what it is
+ * called. Only two kinds need more: page chunks, whose packed events name files, are repacked if
+ * those got new ids, and events go through the event tables, which may be named, wide or packed
+ * differently here.
  *
- * A capture is known again by its uuid. A copy of a database that was sent elsewhere to replay a shard
- * then adds its results and nothing else, and as everything that a result consists of is a function of
- * its key, the tables end up as if one run had written them.
+ * A capture is known again by its uuid. A copy of a database that was sent elsewhere to replay a
+ * shard then adds its results and nothing else, and as everything that a result consists of is a
+ * function of its key, the tables end up as if one run had written them.
  */
 #include <errno.h>
 #include <stdlib.h>

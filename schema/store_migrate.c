@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * store_migrate.c - the chain of versions. Step i brings a file from version i to i + 1; all that are needed
- * run in one transaction, so that a file is never left between two versions. Views are made anew after
- * any step. A change of tables.sql adds a step here and a file of the old version to tests/data.
+ * store_migrate.c - the chain of versions. Step i brings a file from version i to i + 1; all that
+ * are needed run in one transaction, so that a file is never left between two versions. Views are
+ * made anew after any step. A change of tables.sql adds a step here and a file of the old version
+ * to tests/data.
  */
 #include <errno.h>
 
@@ -31,7 +32,9 @@ static int run_steps(struct store *store, int from_version, struct err *err)
 	return store_exec(store, sql, err);
 }
 
-/* Another process may have been faster: what counts is the version now that nobody else can write. */
+/*
+ * Another process may have been faster: what counts is the version now that nobody else can write.
+ */
 static int upgrade(struct store *store, struct err *err)
 {
 	int64_t version;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * store_result.c - what replays found. A result's id is a hash of what it is of, not a counter: threads,
- * shards and re-runs finish in any order, and still the merged tables must equal those of one run. 52
- * bits, so that a reader of JSON that knows doubles only keeps it exact; two of 10^5 results collide
- * with a chance of 10^-6, and then the second fails to be stored (UNIQUE), it never mixes with the first.
+ * store_result.c - what replays found. A result's id is a hash of what it is of, not a counter:
+ * threads, shards and re-runs finish in any order, and still the merged tables must equal those of
+ * one run. 52 bits, so that a reader of JSON that knows doubles only keeps it exact; two of 10^5
+ * results collide with a chance of 10^-6, and then the second fails to be stored (UNIQUE), it never
+ * mixes with the first.
  */
 #include <errno.h>
 #include <string.h>

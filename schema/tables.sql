@@ -1,6 +1,6 @@
--- tables.sql - every ordinary table but the event tables (one per tracepoint, made by store_event.c).
--- docs/schema.md explains each column. NULL means unknown. Times ending in _ns are the capture's clock.
--- A change here is a new version: see store_migrate.c.
+-- tables.sql - every ordinary table but the event tables (one per tracepoint, made by
+-- store_event.c). docs/schema.md explains each column. NULL means unknown. Times ending in _ns are
+-- the capture's clock. A change here is a new version: see store_migrate.c.
 
 CREATE TABLE capture(
 	id INTEGER PRIMARY KEY,
@@ -181,7 +181,8 @@ CREATE TABLE cost_profile(
 	PRIMARY KEY(name, operation)
 ) WITHOUT ROWID;
 
--- Grids asked for: what the results belong to. No wall clock times, so that shards merge to the same.
+-- Grids asked for: what the results belong to. No wall clock times, so that shards merge to the
+-- same.
 CREATE TABLE replay_run(
 	stream_id INTEGER NOT NULL REFERENCES demand_stream(id),
 	spec TEXT NOT NULL,
@@ -189,8 +190,9 @@ CREATE TABLE replay_run(
 	PRIMARY KEY(stream_id, spec)
 ) WITHOUT ROWID;
 
--- One row per (stream, model, params, memory, profile, seed). id is a hash of that key (store_result.c), so
--- that it does not depend on the order in which threads, shards or re-runs finish.
+-- One row per (stream, model, params, memory, profile, seed). id is a hash of that key
+-- (store_result.c), so that it does not depend on the order in which threads, shards or re-runs
+-- finish.
 CREATE TABLE result(
 	id INTEGER PRIMARY KEY,
 	capture_id INTEGER NOT NULL REFERENCES capture(id),

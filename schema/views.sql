@@ -1,13 +1,14 @@
 -- views.sql - names that users think in, whatever kernel the events came from.
 --
--- Pairing begin with end. Two events belong together when they follow each other in one task and one
--- kind, and nothing was lost between them. What has no partner keeps NULL in the columns of that
--- partner. At equal times (traces printed in microseconds) an end comes before the next begin.
+-- Pairing begin with end. Two events belong together when they follow each other in one task and
+-- one kind, and nothing was lost between them. What has no partner keeps NULL in the columns of
+-- that partner. At equal times (traces printed in microseconds) an end comes before the next begin.
 --
--- Gaps. Those of one (stream, cpu) do not overlap, so the first that ends after the begin tells whether
--- any lies across the pair: one lookup for each CPU that lost something, none if nothing was lost.
--- Where events form longer runs, the edges of gaps take their place among the events instead: the
--- number of edges so far (epoch) must be equal, and inside a gap (depth) nothing belongs together.
+-- Gaps. Those of one (stream, cpu) do not overlap, so the first that ends after the begin tells
+-- whether any lies across the pair: one lookup for each CPU that lost something, none if nothing
+-- was lost. Where events form longer runs, the edges of gaps take their place among the events
+-- instead: the number of edges so far (epoch) must be equal, and inside a gap (depth) nothing
+-- belongs together.
 --
 -- Sums inside. Running sums over one task's events give what was scanned between begin and end as a
 -- difference: everything is a sort or two, nothing a loop over pairs.
@@ -91,8 +92,9 @@ SELECT capture_id, kind, pid, cpu, iif(is_begin, ts_ns, NULL) AS start_ns,
 	page_order, gfp_flags, nid
 FROM checked WHERE is_begin OR is_whole IS NOT 1;
 
--- kswapd announces each of its rounds with a wake, but only true sleep with a sleep: between two wakes
--- it has napped for at most 100 ms. A run is from the first wake after a sleep to the next sleep.
+-- kswapd announces each of its rounds with a wake, but only true sleep with a sleep: between two
+-- wakes it has napped for at most 100 ms. A run is from the first wake after a sleep to the next
+-- sleep.
 DROP VIEW IF EXISTS kswapd_run;
 CREATE VIEW kswapd_run AS
 WITH placed AS (
@@ -265,16 +267,17 @@ SELECT capture_id, iif(is_start, ts_ns, NULL) AS start_ns,
 	CASE WHEN NOT is_start THEN ts_ns WHEN is_whole THEN next_ns END AS end_ns,
 	iif(is_start AND is_whole, next_ns - ts_ns, NULL) AS duration_ns, cpu, pid, nid,
 	shr AS shrinker, coalesce((SELECT value FROM context s WHERE s.capture_id = checked.capture_id
-		AND s.subject = 'symbol' AND s.key = printf('0x%x', shrink)), shrink) AS function, priority, gfp_flags, cache_items AS nr_objects,
+		AND s.subject = 'symbol' AND s.key = printf('0x%x', shrink)), shrink) AS function,
+	priority, gfp_flags, cache_items AS nr_objects,
 	nr_objects_to_shrink AS nr_deferred, delta AS nr_delta,
 	iif(is_start, total_scan, NULL) AS nr_to_scan,
 	iif(is_start AND is_whole, total_scan - next_total_scan, NULL) AS nr_scanned,
 	CASE WHEN NOT is_start THEN retval WHEN is_whole THEN next_retval END AS nr_freed
 FROM checked WHERE is_start OR is_whole IS NOT 1;
 
--- A flush takes the rstat lock once for each CPU: the holds of the same task within the 100 ms after
--- memcg_flush_stats are its own. Holds that follow no such event (kernels that lack it, readers of
--- cgroup files) are rows of their own.
+-- A flush takes the rstat lock once for each CPU: the holds of the same task within the 100 ms
+-- after memcg_flush_stats are its own. Holds that follow no such event (kernels that lack it,
+-- readers of cgroup files) are rows of their own.
 DROP VIEW IF EXISTS stats_flush;
 CREATE VIEW stats_flush AS
 WITH event AS (
@@ -330,8 +333,8 @@ UNION ALL
 SELECT capture_id, ts_ns, cpu, pid, 'dirty', NULL, 'balance_dirty_pages', NULL, pause * 1000000
 FROM balance_dirty_pages WHERE pause > 0;
 
--- Needs page_event (.load ./pagereel). Eviction or truncation? By who deleted: kswapd or a task inside
--- reclaim evicts; whoever recorded the event has flagged it.
+-- Needs page_event (.load ./pagereel). Eviction or truncation? By who deleted: kswapd or a task
+-- inside reclaim evicts; whoever recorded the event has flagged it.
 DROP VIEW IF EXISTS eviction;
 CREATE VIEW eviction AS
 SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, pfn
@@ -340,7 +343,8 @@ WHERE op IN ('evict', 'delete') AND (op = 'evict' OR flags & 2 OR (capture_id, p
 	(SELECT capture_id, pid FROM mm_vmscan_kswapd_wake
 	UNION SELECT capture_id, pid FROM task WHERE comm LIKE 'kswapd%'));
 
--- An add of a folio that was evicted before, by its first page. distance_pages: pages evicted since.
+-- An add of a folio that was evicted before, by its first page. distance_pages: pages evicted
+-- since.
 DROP VIEW IF EXISTS refault;
 CREATE VIEW refault AS
 WITH event AS (
@@ -361,7 +365,8 @@ SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, before_ns AS evi
 	ts_ns - before_ns AS away_ns, age - before_age AS distance_pages
 FROM paired WHERE is_add AND before_is_add = 0;
 
--- How much of what happened was recorded; coverage_pct is NULL if a gap does not say how many it lost.
+-- How much of what happened was recorded; coverage_pct is NULL if a gap does not say how many it
+-- lost.
 DROP VIEW IF EXISTS capture_coverage;
 CREATE VIEW capture_coverage AS
 SELECT c.id AS capture_id, coalesce(g.nr_gaps, 0) AS nr_gaps,

@@ -6,9 +6,9 @@
  * ts_ns, cpu, sequence). Constraints on capture_id and ts_ns choose the chunks; SQLite checks every
  * constraint itself as well, so one that is not understood costs time and nothing else.
  *
- * A chunk is in that order inside, but chunks may overlap (CPUs are drained one after the other): all
- * that may hold the next row are open at once, and the smallest first row wins. Few overlap, so they
- * are searched one by one.
+ * A chunk is in that order inside, but chunks may overlap (CPUs are drained one after the other):
+ * all that may hold the next row are open at once, and the smallest first row wins. Few overlap, so
+ * they are searched one by one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -497,8 +497,8 @@ int vtab_event_register_table(sqlite3 *db, const char *name, sqlite3_int64 table
 }
 
 /*
- * A database that is none of ours has no event_table, and gets nothing. What a file calls its events
- * must not replace page_event or a module of SQLite's.
+ * A database that is none of ours has no event_table, and gets nothing. What a file calls its
+ * events must not replace page_event or a module of SQLite's.
  */
 static int register_schema(sqlite3 *db, const char *schema)
 {

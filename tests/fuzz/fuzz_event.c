@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fuzz_event.c - packed event chunks (libFuzzer). First byte 0: the rest is a chunk, read whole. Else
- * the rest makes rows, which must come out of a chunk as they went in; then the chunk is damaged.
+ * fuzz_event.c - packed event chunks (libFuzzer). First byte 0: the rest is a chunk, read whole.
+ * Else the rest makes rows, which must come out of a chunk as they went in; then the chunk is
+ * damaged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,10 @@ static void read_all(const uint8_t *data, size_t bytes, uint32_t nr)
 	event_block_free(block);
 }
 
-/* Cell @i of the input: a byte of type, then what it is made of. Times rise, so rows keep their order. */
+/*
+ * Cell @i of the input: a byte of type, then what it is made of. Times rise, so rows keep their
+ * order.
+ */
 static struct value cell(const uint8_t *data, size_t bytes, uint32_t i)
 {
 	const size_t at = (size_t)i * 9 % (bytes > 9 ? bytes - 9 : 1);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_merge.c - databases merged: nothing lost, nothing twice, ids consistent, order of no matter. */
+/*
+ * test_merge.c - databases merged: nothing lost, nothing twice, ids consistent, order of no matter.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_store.c - database files: created safely, opened only if they are ours, closed to one file. */
+/*
+ * test_store.c - database files: created safely, opened only if they are ours, closed to one file.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_views.c - the views over events made by hand: pairs, nesting, loss, and what is not known. */
+/*
+ * test_views.c - the views over events made by hand: pairs, nesting, loss, and what is not known.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
