@@ -1,0 +1,61 @@
+# cases.bats - the mechanisms of the case studies, measured on the kernel that runs here against the
+# components' predictions. Own mount namespace, own cgroup; small doses.
+
+setup() {
+	[ "$(id -u)" = 0 ] || skip 'needs root'
+	helpers=$BATS_TEST_DIRNAME/../../build/tests/helpers
+	tools=$BATS_TEST_DIRNAME/../../build/tests/live
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/pagereel-live.XXXXXX")
+}
+
+teardown() {
+	[ -n "$cgroup" ] && rmdir "$cgroup"/c[0-9]* "$cgroup" 2>/dev/null
+	[ -n "$dir" ] && rm -rf "$dir"
+	return 0
+}
+
+@test "kswapd-slab: a pass costs a poll per superblock, 1000 and 2000 predicted from 500 and 4000" {
+	for round in 1 2 3; do
+		run "$helpers/slab_live" "$dir" 500 1000 2000 4000
+		[ "$status" = 77 ] && skip "$output"
+		[ "$status" = 0 ]
+		echo "$output" >>"$dir/all"
+		rm -rf "$dir"/m* 2>/dev/null || true
+	done
+	cat "$dir/all"
+	# The median of the rounds for each number; then the line through 500 and 4000.
+	sort -k1,1n -k2,2n "$dir/all" | awk '
+		{ us[$1] = us[$1] " " $2 }
+		END {
+			for (n in us) { split(us[n], v, " "); m[n] = v[2] }
+			c = (m[4000] - m[500]) / 3500
+			for (n = 1000; n <= 2000; n += 1000) {
+				p = m[500] + c * (n - 500)
+				printf "%d superblocks: measured %.1f us, predicted %.1f us\n", n, m[n], p
+				if (p > 1.2 * m[n] || p < 0.8 * m[n]) bad = 1
+			}
+			if (c <= 0) bad = 1
+			exit bad
+		}'
+}
+
+@test "refault-flush: a flush costs base + k per pair, 200 memcgs predicted from 100 and 400" {
+	[ "$(nproc)" -ge 2 ] || skip 'needs two CPUs'
+	for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+		[ -e "$root/memory.stat" ] && break
+	done
+	cgroup=$root/pagereel.test.$$
+	mkdir "$cgroup" 2>/dev/null || skip 'no memcg can be made here'
+	[ -e "$cgroup/memory.stat" ] || skip 'no memory controller'
+	[ ! -e "$cgroup/cgroup.subtree_control" ] || echo +memory >"$cgroup/cgroup.subtree_control" ||
+		skip 'no memory controller for children'
+	for round in 1 2 3; do
+		timeout 120 "$tools/flush_live" "$cgroup" | tee -a "$dir/all" | awk '
+			{ ns[$1] = $2 }
+			END { print ns["predicted"] / ns[200] }' >>"$dir/ratio"
+	done
+	cat "$dir/all"
+	ratio=$(sort -n "$dir/ratio" | sed -n 2p)
+	echo "predicted over measured: $ratio"
+	awk -v r="$ratio" 'BEGIN { exit !(r > 0.8 && r < 1.2) }'
+}
