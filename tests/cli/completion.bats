@@ -54,3 +54,25 @@ complete_words() { # WORD...: the last one is being completed
 	[[ $output = *_pagereel* ]]
 	[[ $output = *default* ]]
 }
+
+@test "models complete behind -m and behind a comma of its list" {
+	run complete_words pagereel replay run.db -m ar
+	[[ " ${lines[*]} " = *" arc "* ]]
+	run complete_words pagereel replay run.db -m lru,op
+	[ "$output" = lru,opt ]
+}
+
+@test "analyses complete behind the database" {
+	run complete_words pagereel analyze run.db comp
+	[ "$output" = compare ]
+	run complete_words pagereel analyze run.db ''
+	[[ " ${lines[*]} " = *" summary "* ]]
+	[[ " ${lines[*]} " = *" mrc "* ]]
+}
+
+@test "every command's options complete" {
+	for command in $(pagereel --help | sed -n '/^Commands:/,$ s/^  \([a-z]*\) .*/\1/p'); do
+		run complete_words pagereel "$command" --he
+		[ "$output" = --help ]
+	done
+}
