@@ -88,35 +88,36 @@ static double lost_pct(const struct live_status *s)
 static void summarize_command(const struct live_result *r, const char *name)
 {
 	if (!r->has_command)
-		printf("command   none: %s\n", r->stopped_by);
+		fprintf(stderr, "command   none: %s\n", r->stopped_by);
 	else if (r->command_status == -1)
-		printf("command   '%s' still runs\n", name);
+		fprintf(stderr, "command   '%s' still runs\n", name);
 	else if (WIFSIGNALED(r->command_status))
-		printf("command   '%s' was killed by signal %d\n", name,
-		       WTERMSIG(r->command_status));
+		fprintf(stderr, "command   '%s' was killed by signal %d\n", name,
+			WTERMSIG(r->command_status));
 	else
-		printf("command   '%s' ended with status %d\n", name,
+		fprintf(stderr, "command   '%s' ended with status %d\n", name,
 		       WEXITSTATUS(r->command_status));
 }
 
-/* Five lines: what was recorded, what it cost, what was lost, the command, where it is. */
+/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was lost, the
+ * command, where it is. */
 static void summarize(const struct live_opts *opts, const struct live_result *r)
 {
 	const struct live_status *s = &r->status;
 	char elapsed[32], cpu[32], bytes[32], rings[32];
 
-	printf("recorded  %llu events of %d kinds in %s (%d kinds are not in this kernel)\n",
+	fprintf(stderr, "recorded  %llu events of %d kinds in %s (%d kinds are not in this kernel)\n",
 	       (unsigned long long)s->nr_events, r->nr_kinds,
 	       format_ns(elapsed, sizeof(elapsed), (double)s->elapsed_ns), r->nr_missing);
-	printf("cost      %s of CPU, %s of ring buffers%s%s\n",
+	fprintf(stderr, "cost      %s of CPU, %s of ring buffers%s%s\n",
 	       format_ns(cpu, sizeof(cpu), (double)s->cpu_ns),
 	       format_bytes(rings, sizeof(rings), r->ring_bytes),
 	       r->rings_capped ? " (capped)" : "",
 	       s->sample_mask ? "; page stream thinned to stay within --max-cpu" : "");
-	printf("lost      %llu events in %llu gaps (%.3g %%)\n", (unsigned long long)s->nr_lost,
+	fprintf(stderr, "lost      %llu events in %llu gaps (%.3g %%)\n", (unsigned long long)s->nr_lost,
 	       (unsigned long long)r->nr_gaps, lost_pct(s));
 	summarize_command(r, opts->command ? opts->command[0] : "");
-	printf("written   %s to %s\n", format_bytes(bytes, sizeof(bytes), s->file_bytes),
+	fprintf(stderr, "written   %s to %s\n", format_bytes(bytes, sizeof(bytes), s->file_bytes),
 	       opts->output);
 }
 
