@@ -145,7 +145,7 @@ int memcg_resolve(const struct memcg_mount *mount, const char *name, char *path,
 /* v1: below our own cgroup. v2: beside it, since a cgroup with processes cannot hand the controller on. */
 static void choose_parent(const struct memcg_mount *mount, char *parent, size_t parent_bytes)
 {
-	char own[CGROUP_PATH_BYTES] = "/", *slash;
+	char own[CGROUP_PATH_BYTES / 2] = "/", *slash;
 
 	memcg_of_pid(mount, 0, own, sizeof(own));
 	slash = strrchr(own, '/');
