@@ -267,9 +267,19 @@ static void memcg(struct facts *facts, const struct memcg_mount *mount, const ch
 	add_lines(facts, subject, "stat.", path);
 }
 
-static void kthread_schedstat(void *ctx, uint32_t pid, const char *comm)
+static void note_kthread(void *ctx, uint32_t pid, const char *comm)
 {
-	struct facts *facts = ctx;
+	struct context_scope *scope = ctx;
+
+	if (scope->nr_kthreads == MAX_CONTEXT_KTHREADS)
+		return;
+	scope->kthread[scope->nr_kthreads].pid = pid;
+	snprintf(scope->kthread[scope->nr_kthreads++].comm, sizeof(scope->kthread[0].comm), "%s",
+		 comm);
+}
+
+static void schedstat(struct facts *facts, uint32_t pid, const char *comm)
+{
 	char path[64], subject[80], *text;
 	unsigned long long run_ns, wait_ns;
 
@@ -295,7 +305,7 @@ void context_add_cgroup(struct context_scope *scope, const char *path)
 	strcpy(scope->cgroup[scope->nr_cgroups++], path);
 }
 
-struct facts *context_collect(const struct context_scope *scope, const char *phase,
+struct facts *context_collect(struct context_scope *scope, const char *phase,
 			      uint64_t ts_ns)
 {
 	struct facts *facts = calloc(1, sizeof(*facts));
@@ -318,7 +328,11 @@ struct facts *context_collect(const struct context_scope *scope, const char *pha
 	add_file(facts, "lru_gen", "min_ttl_ms", "/sys/kernel/mm/lru_gen/min_ttl_ms");
 	for (int i = 0; i < scope->nr_cgroups && scope->mount->version; i++)
 		memcg(facts, scope->mount, scope->cgroup[i]);
-	each_kthread("kswapd", kthread_schedstat, facts);
-	each_kthread("kcompactd", kthread_schedstat, facts);
+	if (!scope->nr_kthreads) {
+		each_kthread("kswapd", note_kthread, scope);
+		each_kthread("kcompactd", note_kthread, scope);
+	}
+	for (int i = 0; i < scope->nr_kthreads; i++)
+		schedstat(facts, scope->kthread[i].pid, scope->kthread[i].comm);
 	return facts;
 }

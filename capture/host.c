@@ -164,7 +164,7 @@ static void check_nodes(struct checks *c)
 
 static void check_disk(struct checks *c, const char *dir)
 {
-	static const uint64_t little_bytes = 256 << 20, some_bytes = 2ull << 30;
+	static const uint64_t little_bytes = 16 << 20, some_bytes = 1ull << 30;
 	struct statvfs fs;
 	uint64_t free_bytes;
 	char text[32];

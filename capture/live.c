@@ -25,6 +25,7 @@ enum {
 	SUBBUF_BYTES = 64 << 10,
 	MAX_MASK = 1023,
 	TICK_MS = 100,
+	MIN_EVENTS_TO_THIN = 10000,	/* in half a second: below, something else costs */
 };
 
 static const uint64_t max_rings_bytes = 512ull << 20, queue_bytes = 64ull << 20;
@@ -52,7 +53,7 @@ struct live {
 	int gate_fd;		/* the command waits for its other end */
 	pid_t child;		/* 0: none or reaped */
 	uint64_t begun_ns, next_context_ns, next_budget_ns, cpu_at_ns, term_sent_ns;
-	uint64_t budget_cpu_ns;
+	uint64_t budget_cpu_ns, budget_events;
 	int over_budget;
 	bool interrupted;
 	struct live_result *result;
@@ -439,6 +440,36 @@ static void read_mail(struct live *l)
 	free(got.attach);
 }
 
+static uint64_t thread_cpu_ns(pthread_t thread)
+{
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (!pthread_getcpuclockid(thread, &clock))
+		clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Draining, packing, writing: what grows with the number of events, and thinning can lower. */
+static uint64_t event_cpu_ns(const struct live *l)
+{
+	return thread_cpu_ns(l->drain.thread) + thread_cpu_ns(l->writer.thread);
+}
+
+static bool is_over_budget(struct live *l, uint64_t now)
+{
+	uint64_t cpu = event_cpu_ns(l), nr = atomic_load(&l->drain.nr_events);
+	double pct = 100.0 * (double)(cpu - l->budget_cpu_ns) /
+		     ((double)(now - l->cpu_at_ns) * (double)sysconf(_SC_NPROCESSORS_ONLN));
+	bool many = nr - l->budget_events >= MIN_EVENTS_TO_THIN;
+
+	l->next_budget_ns = now + second_ns / 2;
+	l->cpu_at_ns = now;
+	l->budget_cpu_ns = cpu;
+	l->budget_events = nr;
+	return l->opts->max_cpu_pct > 0 && pct > l->opts->max_cpu_pct && many;
+}
+
 /*
  * The budget is a share of all CPUs. Two half seconds above it in a row double the sampling; it never
  * goes back, so that a capture has few changes. The drain thins first and the kernel then, so that what
@@ -446,19 +477,11 @@ static void read_mail(struct live *l)
  */
 static void keep_budget(struct live *l, uint64_t now)
 {
-	uint64_t cpu = own_cpu_ns(), span = now - l->cpu_at_ns;
 	uint32_t mask = atomic_load(&l->drain.wanted_mask);
-	double pct;
 
 	if (now < l->next_budget_ns)
 		return;
-	pct = 100.0 * (double)(cpu - l->budget_cpu_ns) /
-	      ((double)span * (double)sysconf(_SC_NPROCESSORS_ONLN));
-	l->next_budget_ns = now + second_ns / 2;
-	l->cpu_at_ns = now;
-	l->budget_cpu_ns = cpu;
-	l->over_budget = l->opts->max_cpu_pct > 0 && pct > l->opts->max_cpu_pct ?
-			 l->over_budget + 1 : 0;
+	l->over_budget = is_over_budget(l, now) ? l->over_budget + 1 : 0;
 	if (l->over_budget < 2 || mask >= MAX_MASK)
 		return;
 	l->over_budget = 0;
@@ -518,7 +541,7 @@ static void run(struct live *l)
 	l->next_context_ns = now + second_ns;
 	l->next_budget_ns = now + second_ns / 2;
 	l->cpu_at_ns = now;
-	l->budget_cpu_ns = own_cpu_ns();
+	l->budget_cpu_ns = event_cpu_ns(l);
 	open_gate(l);
 	for (;;) {
 		struct pollfd p = { .fd = l->signal_fd, .events = POLLIN };
