@@ -663,6 +663,7 @@ static int tear_down(struct live *l, struct err *err)
 int live_capture(const struct live_opts *opts, struct live_result *result, struct err *err)
 {
 	struct live *l = calloc(1, sizeof(*l));
+	struct stat st;
 	int code, down;
 
 	if (!l)
@@ -681,6 +682,8 @@ int live_capture(const struct live_opts *opts, struct live_result *result, struc
 		run(l);
 		code = finish(l, err);
 		fill_status(l);
+		if (!stat(opts->output, &st))	/* the log is gone by now */
+			result->status.file_bytes = (uint64_t)st.st_size;
 	}
 	down = tear_down(l, code ? NULL : err);
 	free(l);
