@@ -3,8 +3,8 @@
  * capture.h - sources of events: the catalogue of tracepoints, their decoders, live capture.
  *
  * The catalogue and the decoders serve live capture and imports of trace.dat and text alike: which
- * tracepoint says what about pages stands in one table (page_source.c), field names are looked up in
- * the event's own format, and no offset is written down anywhere.
+ * tracepoint says what about pages stands in one table (page_source.c), field names are looked up
+ * in the event's own format, and no offset is written down anywhere.
  */
 #ifndef PAGEREEL_CAPTURE_H
 #define PAGEREEL_CAPTURE_H
@@ -58,12 +58,12 @@ int event_presence_name(const struct event_presence *presence,
 			const struct catalogue_event *event, const char **name);
 void event_presence_close(struct event_presence *presence);
 
-/* ---- page events: which tracepoint says what about pages -------------------------------------------- */
+/* ---- page events: which tracepoint says what about pages ------------------------------------ */
 
 /*
  * Names are those of the event's fields. @first is the first page, or with @first_is_bytes a byte
- * position or address; @last the last page (inclusive), or @nr_bytes a length in bytes; neither: one
- * page, times the folio's 1 << @order. A missing @pfn or @order reads as 0.
+ * position or address; @last the last page (inclusive), or @nr_bytes a length in bytes; neither:
+ * one page, times the folio's 1 << @order. A missing @pfn or @order reads as 0.
  */
 struct page_source {
 	const char *system, *name;
@@ -85,7 +85,7 @@ struct page_raw {
 	struct page_event event;
 	uint32_t dev;		/* 0: unknown */
 	uint64_t ino;
-	char bdi[32];		/* the name of a backing device that is not "major:minor", else "" */
+	char bdi[32];		/* name of a backing device that is not "major:minor", or "" */
 };
 
 /*
@@ -100,7 +100,7 @@ int page_source_fill(const struct page_source *source, page_field_get get, void 
 /* "7:0" -> 7 << 20; false if @text is no such pair (then raw.bdi keeps it). */
 bool bdi_parse_dev(const char *text, size_t text_bytes, uint32_t *dev);
 
-/* ---- decoders: offsets found once per event, from its format ------------------------------------------ */
+/* ---- decoders: offsets found once per event, from its format -------------------------------- */
 
 struct tep_event;
 struct event_decoder;
@@ -128,15 +128,15 @@ int event_decoder_values(struct event_decoder *decoder, const void *data, size_t
 uint32_t event_decoder_pid(const struct event_decoder *decoder, const void *data,
 			   size_t data_bytes);
 
-/* ---- who is inside reclaim ------------------------------------------------------------------------- */
+/* ---- who is inside reclaim ------------------------------------------------------------------ */
 
-/* +1: the event opens a reclaim bracket of its task (direct, memcg, soft limit, node reclaim); -1: it
- * closes one; 0: neither. */
+/* +1: the event opens a reclaim bracket of its task (direct, memcg, soft limit, node reclaim); -1:
+ * it closes one; 0: neither. */
 int event_reclaim_mark(const char *system, const char *name);
 
 /*
- * Marks of begin and end per task, added in any order and asked by time: a task may begin on one CPU
- * and go on on another, and buffers are read one CPU after the other.
+ * Marks of begin and end per task, added in any order and asked by time: a task may begin on one
+ * CPU and go on on another, and buffers are read one CPU after the other.
  */
 struct reclaim_marks;
 
@@ -153,7 +153,7 @@ void reclaim_marks_retire(struct reclaim_marks *marks, uint64_t ts_ns);
 /* After lost events: nobody is known to be inside. */
 void reclaim_marks_reset(struct reclaim_marks *marks);
 
-/* ---- live capture ------------------------------------------------------------------------------------- */
+/* ---- live capture --------------------------------------------------------------------------- */
 
 enum { MAX_LIVE_PIDS = 64 };
 
@@ -191,17 +191,19 @@ struct live_result {
 	int nr_kinds, nr_missing;	/* events recorded, and not in this kernel */
 	bool has_command;
 	int command_status;	/* as from wait(2); -1: it still runs */
-	const char *stopped_by;	/* "complete", "interrupted", "size-limit", "disk-full", "failed" */
+	/* "complete", "interrupted", "size-limit", "disk-full", "failed" */
+	const char *stopped_by;
 };
 
 /*
- * Records until the command ends, the time is over, a signal comes or the output is full. 0: complete
- * or interrupted; -EFBIG, -ENOSPC: stopped, what was recorded is kept (*result is filled then, too);
- * other errors: nothing usable was recorded. Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD of the process.
+ * Records until the command ends, the time is over, a signal comes or the output is full. 0:
+ * complete or interrupted; -EFBIG, -ENOSPC: stopped, what was recorded is kept (*result is filled
+ * then, too); other errors: nothing usable was recorded. Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD
+ * of the process.
  */
 int live_capture(const struct live_opts *opts, struct live_result *result, struct err *err);
 
-/* ---- the host --------------------------------------------------------------------------------------------- */
+/* ---- the host ------------------------------------------------------------------------------- */
 
 enum check_level { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 

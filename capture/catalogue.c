@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * catalogue.c - the groups of events that capture offers, under all names the events have had. What
- * the running kernel does not have is noted, not refused; an event that is not listed here is recorded
- * all the same when it is asked for by name.
+ * catalogue.c - the groups of events that capture offers, under all names the events have had.
+ * What the running kernel does not have is noted, not refused; an event that is not listed here is
+ * recorded all the same when it is asked for by name.
  *
  * Costs are what one event adds to the traced program and to the capturer, measured on 6.18.
  */

@@ -60,8 +60,8 @@ static void add_text(struct facts *facts, const char *subject, const char *key, 
 	facts_add(facts, subject, key, VALUE_OF_TEXT(text));
 }
 
-/* The content of a small file: a number if it is one (0x, too), else its first line; "max" is NULL's
- * opposite, no limit: text. */
+/* The content of a small file: a number if it is one (0x, too), else its first line; "max" is
+ * NULL's opposite, no limit: text. */
 static void add_file(struct facts *facts, const char *subject, const char *key, const char *path)
 {
 	char *text = file_slurp(path, NULL), *end;
@@ -99,7 +99,7 @@ static void add_lines(struct facts *facts, const char *subject, const char *pref
 	free(text);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------- */
+/* ---- parts ---------------------------------------------------------------------------------- */
 
 static int count_nodes(void)
 {
@@ -160,7 +160,8 @@ static void sysctls(struct facts *facts)
 		closedir(d);
 }
 
-/* Lines of /proc/zoneinfo: "Node 0, zone Normal" opens a zone, "per-node stats" goes on for the node. */
+/* Lines of /proc/zoneinfo: "Node 0, zone Normal" opens a zone, "per-node stats" goes on for the
+ * node. */
 static void zoneinfo(struct facts *facts)
 {
 	char *text = file_slurp("/proc/zoneinfo", NULL), *save = NULL;
@@ -293,7 +294,7 @@ static void schedstat(struct facts *facts, uint32_t pid, const char *comm)
 	free(text);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------ */
 
 void context_add_cgroup(struct context_scope *scope, const char *path)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * decode.c - decoders of tracepoints: the event's format is read once, a record then costs a few loads
- * at offsets known from it. Page events become struct page_raw; any event becomes values.
+ * decode.c - decoders of tracepoints: the event's format is read once, a record then costs a few
+ * loads at offsets known from it. Page events become struct page_raw; any event becomes values.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -257,8 +257,8 @@ static char *scratch_take(struct event_decoder *d, size_t bytes)
 }
 
 /*
- * Numbers become at most 7 characters per 2 bytes ("-32768,"), strings want a NUL; dynamic fields can
- * overlap, so each may be as long as the record.
+ * Numbers become at most 7 characters per 2 bytes ("-32768,"), strings want a NUL; dynamic fields
+ * can overlap, so each may be as long as the record.
  */
 static int scratch_reserve(struct event_decoder *d, size_t data_bytes)
 {

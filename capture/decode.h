@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* decode.h - from the numbers of a page tracepoint to a page event: shared by both ways of decoding. */
+/* decode.h - from the numbers of a page tracepoint to a page event: shared by both ways of
+ * decoding. */
 #ifndef PAGEREEL_CAPTURE_DECODE_H
 #define PAGEREEL_CAPTURE_DECODE_H
 

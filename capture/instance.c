@@ -92,7 +92,7 @@ bool owned_name_is_stale(const char *name)
 	return start_ticks(pid) != ticks;
 }
 
-/* ---- where tracefs is ------------------------------------------------------------------------------ */
+/* ---- where tracefs is ----------------------------------------------------------------------- */
 
 static bool use_mounted(struct trace_dir *dir)
 {
@@ -179,7 +179,7 @@ void trace_dir_close(struct trace_dir *dir)
 	*dir = (struct trace_dir){ .mount_fd = -1 };
 }
 
-/* ---- instances ------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------ */
 
 int trace_write(const struct trace_instance *instance, const char *file, const char *text,
 		bool append, struct err *err)
@@ -202,7 +202,10 @@ int trace_write(const struct trace_instance *instance, const char *file, const c
 	}
 	if (close(fd) && !code)
 		code = -errno;
-	return code ? err_sys(err, code, "cannot write '%.60s' to tracefs file '%s'", text, file) : 0;
+	if (code)
+		return err_sys(err, code, "cannot write '%.60s' to tracefs file '%s'", text,
+			       file);
+	return 0;
 }
 
 bool trace_exists(const struct trace_instance *instance, const char *file)

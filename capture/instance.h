@@ -19,8 +19,8 @@ void owned_name(char *buf, size_t buf_bytes, const char *what);
 /* True: @name is one of ours and its process is dead. */
 bool owned_name_is_stale(const char *name);
 
-/* Where tracefs is. If it is not mounted a mount of our own that nobody else sees, gone with the last
- * descriptor; on kernels without fsopen(2) a plain mount, undone by trace_dir_close(). */
+/* Where tracefs is. If it is not mounted a mount of our own that nobody else sees, gone with the
+ * last descriptor; on kernels without fsopen(2) a plain mount, undone by trace_dir_close(). */
 struct trace_dir {
 	char path[TRACE_PATH_BYTES];
 	int mount_fd;		/* -1: none */

@@ -67,7 +67,7 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- signals and the command ------------------------------------------------------------------------------ */
+/* ---- signals and the command ---------------------------------------------------------------- */
 
 static int take_signals(struct live *l, struct err *err)
 {
@@ -135,7 +135,7 @@ static void reap(struct live *l)
 	}
 }
 
-/* ---- set-up ------------------------------------------------------------------------------------------------ */
+/* ---- set-up --------------------------------------------------------------------------------- */
 
 static uint64_t rings_allowed(void)
 {
@@ -171,7 +171,8 @@ static int make_instances(struct live *l, struct err *err)
 	for (int s = 0; !code && s < NR_STREAMS; s++) {
 		struct trace_instance *i = &l->instance[s];
 
-		code = trace_instance_make(i, &l->dir, event_stream_name((enum event_stream)s), err);
+		code = trace_instance_make(i, &l->dir, event_stream_name((enum event_stream)s),
+					   err);
 		if (!code)
 			code = trace_instance_size(i, want[s], SUBBUF_BYTES, err);
 		trace_write(i, "options/record-cmd", "0", false, NULL);
@@ -415,7 +416,7 @@ static int start_tracing(struct live *l, struct err *err)
 	return code;
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------------------- */
+/* ---- while it runs -------------------------------------------------------------------------- */
 
 /* What the drain has found since: swaps the lists out, so that the lock is short. */
 static void read_mail(struct live *l)
@@ -471,9 +472,9 @@ static bool is_over_budget(struct live *l, uint64_t now)
 }
 
 /*
- * The budget is a share of all CPUs. Two half seconds above it in a row double the sampling; it never
- * goes back, so that a capture has few changes. The drain thins first and the kernel then, so that what
- * a chunk says of itself is true.
+ * The budget is a share of all CPUs. Two half seconds above it in a row double the sampling; it
+ * never goes back, so that a capture has few changes. The drain thins first and the kernel then,
+ * so that what a chunk says of itself is true.
  */
 static void keep_budget(struct live *l, uint64_t now)
 {
@@ -566,7 +567,7 @@ static void run(struct live *l)
 	}
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 static void stop_command(struct live *l)
 {

@@ -2,13 +2,14 @@
 /*
  * live.h - inside of a live capture. Threads and who owns what:
  *
- *   main      starts and stops everything, waits for the command and for signals, looks up tasks and
+ *   main      starts and stops everything, waits for the command and for signals, looks up tasks
+ *   and
  *             files (live_tasks.c, live_files.c), samples the context, tells the progress;
  *   drain     reads the rings, decodes, packs (live_drain.c); owns the packers and the file map;
  *   write     owns the database (live_write.c).
  *
- * They meet in the queue (to the writer), in the lists of new tasks and files (from the drain to main)
- * and in a few atomics.
+ * They meet in the queue (to the writer), in the lists of new tasks and files (from the drain to
+ * main) and in a few atomics.
  */
 #ifndef PAGEREEL_CAPTURE_LIVE_H
 #define PAGEREEL_CAPTURE_LIVE_H
@@ -29,7 +30,7 @@ enum {
 	NR_OWN_FILES = 3,		/* the database, its -wal and its -shm */
 };
 
-/* ---- the events of this capture -------------------------------------------------------------------- */
+/* ---- the events of this capture ------------------------------------------------------------- */
 
 /* What an event says of tasks, besides being recorded. */
 enum task_news { NEWS_NONE, NEWS_ATTACH, NEWS_FORK, NEWS_EXEC, NEWS_EXIT };
@@ -64,7 +65,8 @@ struct live_events {
 	struct live_event **by_id;	/* MAX_EVENT_ID entries */
 };
 
-/* Resolves groups and names against the kernel. -EINVAL with the remedy for what it does not have. */
+/* Resolves groups and names against the kernel. -EINVAL with the remedy for what it does not have.
+ * */
 int live_events_choose(struct live_events *events, const struct trace_dir *dir,
 		       const char *const *names, int nr_names, struct err *err);
 void live_events_release(struct live_events *events);
@@ -82,7 +84,7 @@ int live_events_enable(struct live_events *events, const struct trace_instance *
 int live_events_thin(struct live_events *events, const struct trace_instance *instances,
 		     const struct own_files *own, uint32_t mask, struct err *err);
 
-/* ---- from the drain to the main thread ------------------------------------------------------------------ */
+/* ---- from the drain to the main thread ------------------------------------------------------ */
 
 struct new_file {
 	uint32_t file_id, dev;
@@ -115,7 +117,7 @@ struct mailbox {
 	size_t nr_attached, room_attached;
 };
 
-/* ---- the drain ---------------------------------------------------------------------------------------- */
+/* ---- the drain ------------------------------------------------------------------------------ */
 
 struct ring;	/* one buffer of one CPU of one instance */
 
@@ -132,14 +134,15 @@ struct drain {
 	int attach_hierarchy;	/* of the memory controller */
 	uint8_t *task_seen;	/* bitmap of pids told to the main thread */
 	uint32_t subbuf_bytes;	/* the largest */
-	uint8_t *pool;		/* sub-buffers of the reclaim rings, read before they are decoded */
+	uint8_t *pool;		/* sub-buffers of reclaim rings, before they are decoded */
 	struct item *records;	/* being filled */
 	uint64_t records_ts_ns;
 	/* the file of the last page event */
 	uint32_t last_dev, last_file_id;
 	uint64_t last_ino;
 	bool last_is_own;
-	struct { char name[32]; uint32_t dev; } bdi[64];	/* "btrfs-1" -> device of its files */
+	/* "btrfs-1" -> device of its files */
+	struct { char name[32]; uint32_t dev; } bdi[64];
 	int nr_bdis;
 	uint64_t sleep_max_ns;
 	uint32_t sample_mask;	/* applied */
@@ -160,7 +163,7 @@ int drain_start(struct drain *drain, struct err *err);
 void drain_stop(struct drain *drain);
 void drain_release(struct drain *drain);
 
-/* ---- the writer ----------------------------------------------------------------------------------------- */
+/* ---- the writer ----------------------------------------------------------------------------- */
 
 struct writer {
 	struct store *store;
@@ -187,7 +190,7 @@ void writer_stop(struct writer *writer);
 /* Event counts, end of the capture with @status; closes the database. 0 or the first error. */
 int writer_finish(struct writer *writer, const char *status, uint64_t end_ts_ns, struct err *err);
 
-/* ---- tasks and files ---------------------------------------------------------------------------------- */
+/* ---- tasks and files ------------------------------------------------------------------------ */
 
 struct tasks;
 struct files;
@@ -195,7 +198,8 @@ struct files;
 struct tasks *tasks_new(const struct trace_instance *demand, const struct memcg_mount *mount,
 			struct queue *queue);
 void tasks_free(struct tasks *tasks);
-/* Chooses @pid with all its threads, or all tasks of the cgroup at @path, for the demand instance. */
+/* Chooses @pid with all its threads, or all tasks of the cgroup at @path, for the demand instance.
+ * */
 int tasks_choose_pid(struct tasks *tasks, uint32_t pid, struct err *err);
 int tasks_choose_cgroup(struct tasks *tasks, const char *path, struct err *err);
 bool tasks_any_chosen(const struct tasks *tasks);

@@ -2,24 +2,27 @@
 /*
  * live_drain.c - reads the rings, decodes, packs.
  *
- * The problem: one loop of 4 KiB preads makes 0.5-1 million events a second, 44 bytes each, and 8 MiB
- * of ring are full in 0.24 s. What costs is not decoding but waking up and system calls, and the wake-ups
- * are paid by the traced program when a reader waits for its ring: the kernel then looks at every event
- * whether the watermark is reached, and sends an interrupt when it is. So nobody waits here:
+ * The problem: one loop of 4 KiB preads makes 0.5-1 million events a second, 44 bytes each, and 8
+ * MiB of ring are full in 0.24 s. What costs is not decoding but waking up and system calls, and
+ * the wake-ups are paid by the traced program when a reader waits for its ring: the kernel then
+ * looks at every event whether the watermark is reached, and sends an interrupt when it is. So
+ * nobody waits here:
  *
- *   - The drain sleeps by the clock, so long that a ring at full rate is at most a fifth full when it
- *     wakes (50 ms for 8 MiB, less for less). A ring that was found more than half full is read
+ *   - The drain sleeps by the clock, so long that a ring at full rate is at most a fifth full when
+ *     it wakes (50 ms for 8 MiB, less for less). A ring that was found more than half full is read
  *     again at once.
  *   - Sub-buffers are 64 KiB where the kernel can (6.8): one read(2) moves 1400 events. A full
- *     sub-buffer is not copied by the kernel but exchanged; only the one being written to is copied.
+ *     sub-buffer is not copied by the kernel but exchanged; only the one being written to is
+ *     copied.
  *
- * A delete is an eviction when its task is inside reclaim. The mark that says so may stand in another
- * CPU's ring, so the reclaim rings of all CPUs are read first, then their begin and end marks are taken,
- * then their page events. Marks stay known for two seconds, far longer than a round.
+ * A delete is an eviction when its task is inside reclaim. The mark that says so may stand in
+ * another CPU's ring, so the reclaim rings of all CPUs are read first, then their begin and end
+ * marks are taken, then their page events. Marks stay known for two seconds, far longer than a
+ * round.
  *
- * Lost events: the kernel says with a sub-buffer that events before it were overwritten, and mostly how
- * many; else the ring's own count of overwritten events says. The gap goes from the last event before
- * to the first one after.
+ * Lost events: the kernel says with a sub-buffer that events before it were overwritten, and
+ * mostly how many; else the ring's own count of overwritten events says. The gap goes from the
+ * last event before to the first one after.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +65,7 @@ uint64_t mono_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- handing on ---------------------------------------------------------------------------------------- */
+/* ---- handing on ----------------------------------------------------------------------------- */
 
 static void fail(struct drain *d, int code)
 {
@@ -137,9 +140,10 @@ static void flush_old(struct drain *d, bool all)
 		flush_records(d);
 }
 
-/* ---- the mailbox --------------------------------------------------------------------------------------- */
+/* ---- the mailbox ---------------------------------------------------------------------------- */
 
-/* Room for one more in a growing array; NULL: no memory, and the main thread learns a little less. */
+/* Room for one more in a growing array; NULL: no memory, and the main thread learns a little less.
+ * */
 static void *mail_grow(void *array, size_t *nr, size_t *room, size_t entry_bytes)
 {
 	void *grown;
@@ -214,7 +218,7 @@ static uint32_t bdi_dev(struct drain *d, const char *name)
 	return dev;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static inline bool is_thinned_out(const struct drain *d, const struct page_source *source,
 				  const struct page_event *e)
@@ -261,7 +265,7 @@ static void page_event(struct drain *d, struct ring *r, const struct live_event 
 		flush_packer(d, r);
 }
 
-/* ---- news of tasks: rare, so fields are looked up by name ------------------------------------------------- */
+/* ---- news of tasks: rare, so fields are looked up by name ----------------------------------- */
 
 struct news {
 	struct drain *d;
@@ -366,7 +370,7 @@ static void on_event(struct drain *d, struct ring *r, uint64_t ts_ns, const void
 	add_record(d, r, ts_ns, id, data, bytes);
 }
 
-/* ---- sub-buffers ----------------------------------------------------------------------------------------- */
+/* ---- sub-buffers ---------------------------------------------------------------------------- */
 
 static uint64_t ring_overrun(const struct ring *r)
 {
@@ -556,7 +560,7 @@ static void *drain_thread(void *arg)
 		uint32_t mask = atomic_load(&d->wanted_mask);
 		bool hurry;
 
-		stop = atomic_load(&d->stop);	/* before the read: then nothing is left behind */
+		stop = atomic_load(&d->stop);	/* before the read, so that nothing is left */
 		hurry = drain_all(d);
 		if (mask != d->sample_mask)
 			apply_mask(d, mask);
@@ -572,7 +576,7 @@ static void *drain_thread(void *arg)
 	return NULL;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------------------- */
+/* ---- set-up --------------------------------------------------------------------------------- */
 
 static int open_ring(struct drain *d, const struct trace_instance *instance,
 		     enum event_stream stream, int cpu, struct err *err)

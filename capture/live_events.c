@@ -8,7 +8,7 @@
 
 #include "capture/live.h"
 
-/* ---- choosing ------------------------------------------------------------------------------------------ */
+/* ---- choosing ------------------------------------------------------------------------------- */
 
 static char *read_format(const struct trace_dir *dir, const char *system, const char *name,
 			 size_t *bytes)
@@ -71,8 +71,10 @@ static int add_event(struct live_events *events, const struct trace_dir *dir, co
 		tep = tep_find_event_by_name(events->tep, system, name);
 	if (!tep) {
 		free(format);
-		return like.by_name ? err_set(err, -EINVAL, "cannot read the format of event '%s:%s'",
-					      system, name) : 0;
+		if (!like.by_name)
+			return 0;
+		return err_set(err, -EINVAL, "cannot read the format of event '%s:%s'", system,
+			       name);
 	}
 	events->nr++;
 	event->decoder = event_decoder_new(tep);
@@ -165,8 +167,8 @@ static int unknown_group(const char *name, struct err *err)
 	if (near)
 		return err_set(err, -EINVAL, "no group of events '%s' (did you mean '%s'?)", name,
 			       near);
-	return err_set(err, -EINVAL, "no group of events '%s' (see 'pagereel capture --list'; a single "
-		       "event is SYSTEM:EVENT)", name);
+	return err_set(err, -EINVAL, "no group of events '%s' (see 'pagereel capture --list'; a "
+		       "single event is SYSTEM:EVENT)", name);
 }
 
 int live_events_choose(struct live_events *events, const struct trace_dir *dir,
@@ -211,12 +213,12 @@ void live_events_release(struct live_events *events)
 	events->by_id = NULL;
 }
 
-/* ---- enabling -------------------------------------------------------------------------------------------- */
+/* ---- enabling ------------------------------------------------------------------------------- */
 
 /*
- * "!(own file) && !(index & mask)" as far as the event has the fields. Our own file is filtered where
- * others touch it on our behalf: kswapd evicts its pages. What we do ourselves set_event_notrace_pid
- * keeps out.
+ * "!(own file) && !(index & mask)" as far as the event has the fields. Our own file is filtered
+ * where others touch it on our behalf: kswapd evicts its pages. What we do ourselves
+ * set_event_notrace_pid keeps out.
  */
 static void make_filter(const struct live_event *event, const struct own_files *own, uint32_t mask,
 			char *filter, size_t filter_bytes)
@@ -292,7 +294,7 @@ int live_events_thin(struct live_events *events, const struct trace_instance *in
 	return code;
 }
 
-/* ---- presence -------------------------------------------------------------------------------------------- */
+/* ---- presence ------------------------------------------------------------------------------- */
 
 int event_presence_open(struct event_presence *presence, struct err *err)
 {

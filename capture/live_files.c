@@ -16,7 +16,8 @@
 #include "capture/live.h"
 #include "capture/mounts.h"
 
-enum { MAX_SEARCHES = 20 };	/* rounds through the descriptors before a file counts as unknown */
+/* Rounds through the descriptors before a file counts as unknown. */
+enum { MAX_SEARCHES = 20 };
 
 struct known_file {
 	struct new_file id;
@@ -155,7 +156,8 @@ static void search_fds(struct files *f, uint32_t pid)
 		closedir(d);
 }
 
-/* "7f..-7f.. r-xp 00000000 fd:00 1234   /path": device and number as in events, but on overlayfs. */
+/* "7f..-7f.. r-xp 00000000 fd:00 1234   /path": device and number as in events, but on overlayfs.
+ * */
 static void search_maps(struct files *f, uint32_t pid)
 {
 	char file[64], *text, *save = NULL;
@@ -170,8 +172,8 @@ static void search_maps(struct files *f, uint32_t pid)
 		struct stat st;
 		int at = 0;
 
-		if (sscanf(line, "%*s %*s %*s %x:%x %llu %n", &major_nr, &minor_nr, &ino, &at) != 3 ||
-		    !at || line[at] != '/')
+		if (sscanf(line, "%*s %*s %*s %x:%x %llu %n", &major_nr, &minor_nr, &ino,
+			   &at) != 3 || !at || line[at] != '/')
 			continue;
 		k = find_open(f, major_nr << 20 | minor_nr, ino);
 		if (!k)

@@ -2,9 +2,10 @@
 /*
  * live_tasks.c - the chosen tasks, and name and cgroup of every task that events mention.
  *
- * The kernel follows children (event-fork); tasks that move into the chosen cgroup later are added when
- * cgroup_attach_task says so. Those that move out stay: the list cannot lose one entry without a moment
- * in which it is empty, which means everyone. Their rows in the task table say when they moved.
+ * The kernel follows children (event-fork); tasks that move into the chosen cgroup later are added
+ * when cgroup_attach_task says so. Those that move out stay: the list cannot lose one entry
+ * without a moment in which it is empty, which means everyone. Their rows in the task table say
+ * when they moved.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -80,7 +81,7 @@ void tasks_free(struct tasks *t)
 	free(t);
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------- */
+/* ---- choosing ------------------------------------------------------------------------------- */
 
 int tasks_choose_pid(struct tasks *t, uint32_t pid, struct err *err)
 {
@@ -174,7 +175,7 @@ int tasks_apply(struct tasks *t, struct err *err)
 	return tell_kernel(t, t->chosen.pid, t->chosen.nr, err);
 }
 
-/* ---- what events mention ----------------------------------------------------------------------------------- */
+/* ---- what events mention -------------------------------------------------------------------- */
 
 static uint32_t read_tgid(uint32_t pid)
 {

@@ -2,12 +2,12 @@
 /*
  * live_write.c - the thread that owns the database.
  *
- * Whatever comes is committed within 300 ms, and the drain hands on what it has within 400 ms, so that
- * a kill -9 costs less than a second. A commit may take long; only this thread waits for it, the queue
- * holds what comes meanwhile.
+ * Whatever comes is committed within 300 ms, and the drain hands on what it has within 400 ms, so
+ * that a kill -9 costs less than a second. A commit may take long; only this thread waits for it,
+ * the queue holds what comes meanwhile.
  *
- * A full disk leaves no room to say so. A reserve of a few blocks is allocated beside the database in a
- * file without a name and given back for the last words.
+ * A full disk leaves no room to say so. A reserve of a few blocks is allocated beside the database
+ * in a file without a name and given back for the last words.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ int writer_init(struct writer *w, const char *output, unsigned int store_flags, 
 	return code;
 }
 
-/* ---- items ----------------------------------------------------------------------------------------------- */
+/* ---- items ---------------------------------------------------------------------------------- */
 
 static int make_table(struct writer *w, struct live_event *event)
 {
@@ -145,7 +145,7 @@ static int write_item(struct writer *w, const struct item *item)
 	return 0;
 }
 
-/* ---- the thread -------------------------------------------------------------------------------------------- */
+/* ---- the thread ----------------------------------------------------------------------------- */
 
 static int check_size(struct writer *w, size_t more_bytes)
 {
@@ -244,7 +244,7 @@ void writer_stop(struct writer *w)
 	w->is_running = false;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 static int write_counts(struct writer *w, struct err *err)
 {

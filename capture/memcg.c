@@ -135,14 +135,15 @@ int memcg_resolve(const struct memcg_mount *mount, const char *name, char *path,
 		path[len - 1] = '\0';
 	snprintf(probe, sizeof(probe), "%s%s/cgroup.procs", mount->root, path);
 	if (access(probe, R_OK))
-		return err_set(err, -EINVAL, "no cgroup '%s' below '%s' (list them: find %s -type d)",
-			       path, mount->root, mount->root);
+		return err_set(err, -EINVAL, "no cgroup '%s' below '%s' (list them: find %s -type "
+			       "d)", path, mount->root, mount->root);
 	return 0;
 }
 
-/* ---- a fresh one -------------------------------------------------------------------------------------- */
+/* ---- a fresh one ---------------------------------------------------------------------------- */
 
-/* v1: below our own cgroup. v2: beside it, since a cgroup with processes cannot hand the controller on. */
+/* v1: below our own cgroup. v2: beside it, since a cgroup with processes cannot hand the
+ * controller on. */
 static void choose_parent(const struct memcg_mount *mount, char *parent, size_t parent_bytes)
 {
 	char own[CGROUP_PATH_BYTES / 2] = "/", *slash;
@@ -172,8 +173,8 @@ int memcg_fresh_make(struct memcg_fresh *fresh, const struct memcg_mount *mount,
 	int code;
 
 	if (!mount->version)
-		return err_set(err, -ENODEV, "--memory needs the memory cgroup controller, and none "
-			       "is mounted (mount -t cgroup2 none /sys/fs/cgroup)");
+		return err_set(err, -ENODEV, "--memory needs the memory cgroup controller, and "
+			       "none is mounted (mount -t cgroup2 none /sys/fs/cgroup)");
 	choose_parent(mount, parent, sizeof(parent));
 	owned_name(name, sizeof(name), "memory");
 	snprintf(up, sizeof(up), "%s%s", mount->root, parent);
@@ -242,7 +243,7 @@ int memcg_fresh_remove(struct memcg_fresh *fresh, struct err *err)
 	return 0;
 }
 
-/* ---- left over ------------------------------------------------------------------------------------------ */
+/* ---- left over ------------------------------------------------------------------------------ */
 
 static int walk_stale(const char *dir, int depth, bool remove)
 {

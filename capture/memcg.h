@@ -15,7 +15,8 @@ struct memcg_mount {
 };
 
 void memcg_mount_find(struct memcg_mount *mount);
-/* The path below the root of the memory hierarchy that @pid (0: self) is in: "/a/b". false: unknown. */
+/* The path below the root of the memory hierarchy that @pid (0: self) is in: "/a/b". false:
+ * unknown. */
 bool memcg_of_pid(const struct memcg_mount *mount, int pid, char *path, size_t path_bytes);
 /* @name is a path in the file system or in the hierarchy; gives the latter. -ENOENT with remedy. */
 int memcg_resolve(const struct memcg_mount *mount, const char *name, char *path,

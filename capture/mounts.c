@@ -2,11 +2,11 @@
 /*
  * mounts.c - mountinfo, and files by the device and inode number of events. See mounts.h.
  *
- * A file that was open for a few microseconds has left no descriptor to look at. It can still be opened
- * by a file handle (open_by_handle_at(2)), which for a known file system can be made from the inode
- * number alone: generation 0 is taken for "any" by ext4 and btrfs; xfs wants the real one and tells it
- * (bulkstat). What is opened so has a path if its name is still cached, which it is for recently used
- * files.
+ * A file that was open for a few microseconds has left no descriptor to look at. It can still be
+ * opened by a file handle (open_by_handle_at(2)), which for a known file system can be made from
+ * the inode number alone: generation 0 is taken for "any" by ext4 and btrfs; xfs wants the real
+ * one and tells it (bulkstat). What is opened so has a path if its name is still cached, which it
+ * is for recently used files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 enum { FID_EXT = 1, FID_XFS_64 = 0x81, FID_BTRFS = 0x4d, MAX_HANDLE = 32 };
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 /* Octal escapes (\040 for a blank) in place. */
 static char *unescape(char *text)
@@ -149,7 +149,7 @@ char *mount_option(const struct mount_entry *entry, const char *key)
 	return NULL;
 }
 
-/* ---- by inode number -------------------------------------------------------------------------------------- */
+/* ---- by inode number ------------------------------------------------------------------------ */
 
 static int mount_fd(struct mount_entry *m)
 {
@@ -291,7 +291,7 @@ int mounts_file_by_ino(struct mounts *mounts, uint32_t dev, uint64_t ino, char *
 	return code;
 }
 
-/* ---- overlayfs --------------------------------------------------------------------------------------------- */
+/* ---- overlayfs ------------------------------------------------------------------------------ */
 
 /* The part of @path below @layer ("/x" or ""), or NULL. */
 static const char *below(const char *path, const char *layer)
@@ -343,7 +343,7 @@ char *mounts_overlay_path(const struct mounts *mounts, const char *path)
 	return found;
 }
 
-/* ---- from a descriptor ------------------------------------------------------------------------------------- */
+/* ---- from a descriptor ---------------------------------------------------------------------- */
 
 static int fd_mount_id(int pid, int fd)
 {

@@ -2,9 +2,9 @@
 /*
  * mounts.h - /proc/PID/mountinfo, and what it takes to name a file by what events say of it.
  *
- * Events carry the device of the file's superblock and its inode number. fstat(2) says the same on most
- * file systems; on btrfs it gives a device per subvolume, on overlayfs the overlay's own: there the
- * mount says more.
+ * Events carry the device of the file's superblock and its inode number. fstat(2) says the same on
+ * most file systems; on btrfs it gives a device per subvolume, on overlayfs the overlay's own:
+ * there the mount says more.
  */
 #ifndef PAGEREEL_CAPTURE_MOUNTS_H
 #define PAGEREEL_CAPTURE_MOUNTS_H
@@ -33,8 +33,9 @@ int mounts_count_devices(const struct mounts *mounts);
 char *mount_option(const struct mount_entry *entry, const char *key);
 
 /*
- * Path (malloc) and size of the file with @ino on the superblock @dev, by its handle: needs root and a
- * mount of it. -ESTALE: no such file (any more); -EOPNOTSUPP: this file system's handles are unknown.
+ * Path (malloc) and size of the file with @ino on the superblock @dev, by its handle: needs root
+ * and a mount of it. -ESTALE: no such file (any more); -EOPNOTSUPP: this file system's handles are
+ * unknown.
  */
 int mounts_file_by_ino(struct mounts *mounts, uint32_t dev, uint64_t ino, char **path,
 		       int64_t *size_bytes);

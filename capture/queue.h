@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * queue.h - from the threads that find things out to the one that writes them: a bounded queue of
- * owned items. Items are large (chunks of 16384 events, batches of raw records) or rare, so that one
- * lock serves all.
+ * owned items. Items are large (chunks of 16384 events, batches of raw records) or rare, so that
+ * one lock serves all.
  */
 #ifndef PAGEREEL_CAPTURE_QUEUE_H
 #define PAGEREEL_CAPTURE_QUEUE_H

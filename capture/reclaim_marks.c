@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reclaim_marks.c - was this task inside reclaim at that time? A page that leaves the cache was evicted
- * if its task was (or is kswapd), else truncated or invalidated.
+ * reclaim_marks.c - was this task inside reclaim at that time? A page that leaves the cache was
+ * evicted if its task was (or is kswapd), else truncated or invalidated.
  *
- * Begin and end marks are kept in an array sorted by (task, time); the last mark at or before the time
- * in question answers. Deletes come in runs of one task inside one bracket, so the answer's interval
- * is remembered and most questions cost two comparisons.
+ * Begin and end marks are kept in an array sorted by (task, time); the last mark at or before the
+ * time in question answers. Deletes come in runs of one task inside one bracket, so the answer's
+ * interval is remembered and most questions cost two comparisons.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 /*
  * subbuf.h - walks the events of a sub-buffer as read(2) gives it from trace_pipe_raw on this host.
  *
- * libtraceevent's kbuffer does the same for any byte order and word size behind five calls an event, which
- * is a third of what draining costs; imports use that. Here everything is inline. The layout is told by
- * events/header_page and events/header_event:
+ * libtraceevent's kbuffer does the same for any byte order and word size behind five calls an
+ * event, which is a third of what draining costs; imports use that. Here everything is inline. The
+ * layout is told by events/header_page and events/header_event:
  *
  *	u64 time; long commit; data
- *	commit: bits 0-26 bytes of data, bit 30 a count of lost events follows the data, bit 31 events were
- *	lost before this sub-buffer
+ *	commit: bits 0-26 bytes of data, bit 30 a count of lost events follows the data, bit 31
+ *	events were lost before this sub-buffer
  *	event: u32 (5 bits type_len, 27 bits time delta), then by type_len:
  *	   1..28  that many words of data
  *	   0      u32 bytes of data + 4, data padded to words

@@ -14,7 +14,7 @@ static const double default_max_cpu_pct = 15;
 /* Lost events beyond this share of all make the exit status 5. */
 static const double max_lost_pct = 1;
 
-/* ---- --list ------------------------------------------------------------------------------------------------ */
+/* ---- --list --------------------------------------------------------------------------------- */
 
 static int list_events(const struct command *self, enum out_format format)
 {
@@ -56,7 +56,7 @@ static int list_events(const struct command *self, enum out_format format)
 	return code ? cmd_fail(self, code, &err) : cmd_finish(self);
 }
 
-/* ---- while it runs and afterwards ------------------------------------------------------------------------------ */
+/* ---- while it runs and afterwards ----------------------------------------------------------- */
 
 struct progress {
 	bool on_terminal;
@@ -99,14 +99,15 @@ static void summarize_command(const struct live_result *r, const char *name)
 		       WEXITSTATUS(r->command_status));
 }
 
-/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was lost, the
- * command, where it is. */
+/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was
+ * lost, the command, where it is. */
 static void summarize(const struct live_opts *opts, const struct live_result *r)
 {
 	const struct live_status *s = &r->status;
 	char elapsed[32], cpu[32], bytes[32], rings[32];
 
-	fprintf(stderr, "recorded  %llu events of %d kinds in %s (%d kinds are not in this kernel)\n",
+	fprintf(stderr, "recorded  %llu events of %d kinds in %s (%d kinds are not in this "
+		"kernel)\n",
 	       (unsigned long long)s->nr_events, r->nr_kinds,
 	       format_ns(elapsed, sizeof(elapsed), (double)s->elapsed_ns), r->nr_missing);
 	fprintf(stderr, "cost      %s of CPU, %s of ring buffers%s%s\n",
@@ -114,8 +115,8 @@ static void summarize(const struct live_opts *opts, const struct live_result *r)
 	       format_bytes(rings, sizeof(rings), r->ring_bytes),
 	       r->rings_capped ? " (capped)" : "",
 	       s->sample_mask ? "; page stream thinned to stay within --max-cpu" : "");
-	fprintf(stderr, "lost      %llu events in %llu gaps (%.3g %%)\n", (unsigned long long)s->nr_lost,
-	       (unsigned long long)r->nr_gaps, lost_pct(s));
+	fprintf(stderr, "lost      %llu events in %llu gaps (%.3g %%)\n",
+		(unsigned long long)s->nr_lost, (unsigned long long)r->nr_gaps, lost_pct(s));
 	summarize_command(r, opts->command ? opts->command[0] : "");
 	fprintf(stderr, "written   %s to %s\n", format_bytes(bytes, sizeof(bytes), s->file_bytes),
 	       opts->output);
@@ -139,7 +140,7 @@ static int finish(const struct command *self, const struct live_opts *opts,
 	return !strcmp(r->stopped_by, "interrupted") ? 130 : cmd_finish(self);
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static int parse_pids(struct live_opts *opts, const struct opt_texts *pids, struct err *err)
 {
@@ -174,8 +175,8 @@ static int check(const struct live_opts *opts, struct err *err)
 		return err_set(err, -EINVAL, "a ring buffer has at least 4K");
 	if (!opts->command && !opts->nr_events && !opts->nr_pids && !opts->cgroup &&
 	    !opts->duration_ns)
-		return err_set(err, -EINVAL, "what to record? (-- COMMAND, -p PID, --cgroup PATH, or "
-			       "the whole system for a while: -d 60s)");
+		return err_set(err, -EINVAL, "what to record? (-- COMMAND, -p PID, --cgroup PATH, "
+			       "or the whole system for a while: -d 60s)");
 	return 0;
 }
 

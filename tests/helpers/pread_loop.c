@@ -4,8 +4,8 @@
  *
  *	pread_loop FILE random|sequential SECONDS
  *
- * Prints "NS_PER_READ NR_READS CPU_NS_PER_READ"; CPU time does not count what other programs take. The
- * file is read once before, so that the loop finds it cached.
+ * Prints "NS_PER_READ NR_READS CPU_NS_PER_READ"; CPU time does not count what other programs take.
+ * The file is read once before, so that the loop finds it cached.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -2,15 +2,15 @@
 /*
  * reader.c - makes files and reads them, and knows how many pages it asked for.
  *
- *	reader make FILE BYTES			a file with content, on disk
- *	reader makedir DIR NR			NR files of 1 to 24000 bytes
- *	reader read FILE BYTES NR seq|random	NR reads of BYTES each (not past the end), file cold
- *	reader cat DIR BYTES			each file to its end with a buffer of BYTES, files cold
- *	reader write FILE BYTES NR		NR whole buffered writes of BYTES at random places
- *	reader hold FILE SECONDS		keeps the file open
+ *	make FILE BYTES			a file with content, on disk
+ *	makedir DIR NR			NR files of 1 to 24000 bytes
+ *	read FILE BYTES NR seq|random	NR reads of BYTES each, not past the end; file cold
+ *	cat DIR BYTES			each file to its end, BYTES at a time; files cold
+ *	write FILE BYTES NR		NR whole buffered writes of BYTES at random places
+ *	hold FILE SECONDS		keeps the file open
  *
- * read, cat and write print the pages asked for: each read or write counts the pages it touches, cut at
- * the end of the file.
+ * read, cat and write print the pages asked for: each read or write counts the pages it touches,
+ * cut at the end of the file.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,9 @@
 /*
  * demand_count.c - pages asked for in the demand stream of a database.
  *
- *	demand_count RUN.db PATH-PREFIX		prints "READS WRITES FAULTS COVERAGE_PCT COMPLETENESS"
+ *	demand_count RUN.db PATH-PREFIX
+ *
+ * Prints "READS WRITES FAULTS COVERAGE_PCT COMPLETENESS".
  *
  * Counts accesses to files whose path begins with the prefix ("" all, unknown ones, too).
  */
@@ -63,8 +65,8 @@ int main(int argc, char **argv)
 			int op = block.op ? block.op[i] : DEMAND_READ;
 
 			if (!demand_op_is_access((enum demand_op)op) ||
-			    demand_page_place(store, info.stream_id, block.page[i], &file_id, &index,
-					      &err) ||
+			    demand_page_place(store, info.stream_id, block.page[i], &file_id,
+					      &index, &err) ||
 			    !file_matches(store, file_id, argv[2]))
 				continue;
 			reads += op == DEMAND_READ ? run : 0;

@@ -33,8 +33,8 @@ static uint64_t accesses_of(const struct read_event *events, int nr)
 	packer = page_packer_new(capture, 0, 0);
 	for (int i = 0; i < nr; i++)
 		page_packer_add(packer, &(struct page_event){
-			.ts_ns = 1000 + (uint64_t)i * 10, .op = events[i].op, .pid = 7, .file_id = 1,
-			.page_index = events[i].index,
+			.ts_ns = 1000 + (uint64_t)i * 10, .op = events[i].op, .pid = 7,
+			.file_id = 1, .page_index = events[i].index,
 			.pages = (uint32_t)(events[i].last - events[i].index + 1) });
 	assert_int_equal(page_packer_take(packer, &chunk), 0);
 	assert_int_equal(store_page_chunk(store, &chunk, NULL), 0);
@@ -60,10 +60,11 @@ static void a_request_that_begins_late_is_completed(void **state)
 
 static void pages_added_before_the_first_event_were_asked_for(void **state)
 {
-	/* a cold random read of 16 pages at 64, of which two came in first; then one at 640, whole, with
-	 * readahead behind it; then one that finds its pages */
+	/* a cold random read of 16 pages at 64, of which two came in first; then one at 640,
+	 * whole, with readahead behind it; then one that finds its pages */
 	static const struct read_event events[] = {
-		{ 64, 64, PAGE_OP_ADD }, { 65, 65, PAGE_OP_ADD }, { 66, 79, PAGE_OP_ADD }, { 66, 79 },
+		{ 64, 64, PAGE_OP_ADD }, { 65, 65, PAGE_OP_ADD }, { 66, 79, PAGE_OP_ADD },
+		{ 66, 79 },
 		{ 640, 671, PAGE_OP_ADD }, { 640, 655 }, { 656, 671 },
 		/* not contiguous; a folio that begins before the request */
 		{ 100, 103, PAGE_OP_ADD }, { 110, 125, PAGE_OP_ADD }, { 112, 127 },

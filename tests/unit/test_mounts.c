@@ -62,11 +62,13 @@ static void an_open_file_is_known_by_descriptor_and_by_number(void **state)
 
 static void a_layer_belongs_to_the_one_overlay_that_has_it(void **state)
 {
-	static char root[] = "/", upper[] = "rw,lowerdir=/base/lower:/base/more,upperdir=/base/upper";
+	static char upper[] = "rw,lowerdir=/base/lower:/base/more,upperdir=/base/upper";
+	static char root[] = "/";
 	static char point[] = "/merged", other_point[] = "/other", type[] = "overlay", none[] = "";
 	struct mount_entry entry[] = {
 		{ .root = root, .point = point, .type = type, .source = none, .options = upper },
-		{ .root = root, .point = other_point, .type = type, .source = none, .options = none },
+		{ .root = root, .point = other_point, .type = type, .source = none,
+		  .options = none },
 	};
 	struct mounts mounts = { .entry = entry, .nr = 2 };
 	char *path = mounts_overlay_path(&mounts, "/base/more/dir/file");

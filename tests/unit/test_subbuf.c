@@ -32,7 +32,9 @@ static size_t make_page(uint8_t *page, uint64_t *seed, bool with_lost)
 			words = 1;
 		} else {	/* 0: long data; 29: padding */
 			words = 1 + (uint32_t)(rand_next(seed) % 20);
-			more = 4 * words - (type ? 0 : (uint32_t)(words > 1 ? rand_next(seed) % 4 : 0));
+			more = 4 * words;
+			if (!type && words > 1)
+				more -= (uint32_t)(rand_next(seed) % 4);
 			memcpy(page + at + 4, &more, 4);
 		}
 		for (uint32_t i = 4; type < 29 && i < words * 4; i++)
