@@ -124,6 +124,9 @@ demo:
 bench:
 	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
 
+fuzz:
+	@tests/setup.sh test && $(MAKE) -s all && tests/fuzz/run.sh 120
+
 # ---- man pages, install ------------------------------------------------------------------------
 MAN_SRCS := $(wildcard docs/man/*.scd)
 MAN := $(MAN_SRCS:docs/man/%.scd=$(BUILD)/man/%)

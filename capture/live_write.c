@@ -257,7 +257,7 @@ static int write_counts(struct writer *w, struct err *err)
 			code = store_event_count(w->store, w->capture_id, e->system, e->name,
 						 e->nr_events,
 						 event_decoder_page_source(e->decoder) ?
-						 "page" : "table", err);
+						 "page_event" : "table", err);
 	}
 	for (int i = 0; !code && i < w->events->nr_missing; i++)
 		code = store_event_missing(w->store, w->capture_id, w->events->missing[i].system,
