@@ -333,8 +333,9 @@ static int run_curves(struct replay *r, struct err *err)
 		ret = replay_sample_parse(r->o->sample, &curves.opts, err);
 	if (!ret)
 		ret = db_source_limit(&db, r->store, &r->info, &source, err);
-	if (!ret)
-		ret = replay_surroundings_read(r->store, &r->info, &source, &around, err);
+	for (size_t i = 0; i < r->models.nr && !ret && !around.extents; i++)
+		if (r->models.models[i].kernel)
+			ret = replay_surroundings_read(r->store, &r->info, &source, &around, err);
 	opts.context = &around.context;
 	opts.extents = around.extents;
 	opts.nr_extents = around.nr_extents;

@@ -172,20 +172,31 @@ static int record_add(struct part_reader *r, struct part *part)
 	return ret;
 }
 
+/* In blocks of a fixed length, which compilers vectorize. */
+static bool any_beyond(const uint32_t *pages, size_t nr, uint32_t nr_ids)
+{
+	uint32_t beyond = 0;
+	size_t i = 0;
+
+	for (; i + 64 <= nr; i += 64)
+		for (size_t k = 0; k < 64; k++)
+			beyond |= pages[i + k] >= nr_ids;
+	for (; i < nr; i++)
+		beyond |= pages[i] >= nr_ids;
+	return beyond;
+}
+
 /* Blocks of single reads, the common case, up to the next interval. */
 static int plain_add(struct part_reader *r, struct part *part)
 {
 	size_t nr = r->block.nr - r->record;
 	const uint32_t *pages = r->block.page + r->record;
-	uint32_t highest = 0;
 
 	if (nr > PART_ACCESSES - part->nr)
 		nr = PART_ACCESSES - part->nr;
 	if (nr > r->next_interval - r->nr_accesses)
 		nr = r->next_interval - r->nr_accesses;
-	for (size_t i = 0; i < nr; i++)
-		highest = pages[i] > highest ? pages[i] : highest;
-	if (highest >= r->source->nr_ids && nr)
+	if (any_beyond(pages, nr, r->source->nr_ids))
 		return -EBADMSG;
 	memcpy(part->pages + part->nr, pages, nr * sizeof(*pages));
 	part->nr += nr;
