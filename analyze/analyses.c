@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * analyses.c - the table of analyses. A new one is a file NAME.sql and an entry here. One that is no
- * query has no .sql here and a function in the table `drawings` of cmd/analyze.c, for every format.
+ * analyses.c - the table of analyses. A new one is a file NAME.sql and an entry here. One that is
+ * no query has no .sql here and a function in the table `drawings` of cmd/analyze.c, for every format.
  */
 #include <string.h>
 
@@ -17,11 +17,12 @@ const struct analysis analyses[] = {
 	{ .name = "compare",
 	  .purpose = "models and sizes side by side: hit ratio, fills, CPU",
 	  .sql = sql_analyze_compare, .needs_results = true,
-	  .empty = "nothing has been replayed (pagereel replay RUN.db -m lru,arc,opt -M 32M..256M/8)" },
+	  .empty = "nothing has been replayed "
+		   "(pagereel replay RUN.db -m linux-6.18,lru,arc,opt -M 32M..256M/8)" },
 	{ .name = "mrc",
 	  .purpose = "miss ratio curves of all models, the recorded size marked, and their knees",
 	  .sql = sql_analyze_mrc, .needs_results = true,
-	  .empty = "no curves in this database (pagereel replay RUN.db -m lru,opt -M 10%..200%/20)" },
+	  .empty = "no curves in this database (pagereel replay RUN.db -m lru,arc,opt --curve)" },
 	{ .name = "reclaim",
 	  .purpose = "kswapd, direct, memcg and node reclaim: episodes, pages, time, percentiles",
 	  .sql = sql_analyze_reclaim, .empty = NO_RECLAIM },

@@ -135,8 +135,8 @@ static int capture_given(struct store *store, const char *text, struct value *ca
 	code = store_get_int(store, "SELECT 1 FROM capture WHERE id = ?1", capture, 1, &one, &found,
 			     err);
 	if (!code && !found)
-		code = err_set(err, -EINVAL, "no capture %s in '%s' (pagereel info lists them)", text,
-			       store_path(store));
+		code = err_set(err, -EINVAL, "no capture %s in '%s' (pagereel info lists them)",
+			       text, store_path(store));
 	return code;
 }
 
@@ -190,7 +190,8 @@ static int analyze_store(struct analyze_args *args, const char *path, const char
 	struct interrupt interrupt;
 	int code, closed;
 
-	code = store_open(&args->store, path, args->analysis->needs_write ? 0 : STORE_READONLY, err);
+	code = store_open(&args->store, path, args->analysis->needs_write ? 0 : STORE_READONLY,
+			  err);
 	if (code)
 		return code;
 	code = capture ? capture_given(args->store, capture, &args->capture, err) :
@@ -239,7 +240,8 @@ static int analyze_run(const struct command *self, int argc, char **argv)
 const struct command cmd_analyze = {
 	.name = "analyze",
 	.args = "[OPTION]... RUN.db [ANALYSIS]",
-	.summary = "Say what happened: summary, compare, mrc, reclaim, who, latency, slab, flush, validate.",
+	.summary = "Say what happened: summary, compare, mrc, reclaim, who, latency, slab, flush, "
+		   "validate.",
 	.examples = "  pagereel analyze run.db\n"
 		    "  pagereel analyze run.db compare\n"
 		    "  pagereel analyze run.db reclaim --format json\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * analyze_mrc.c - miss ratio curves on a terminal: memory across (logarithmic), miss ratio up, a letter
- * for each model. Between two sizes a curve is drawn straight; a '*' is more than one curve.
+ * analyze_mrc.c - miss ratio curves on a terminal: memory across (logarithmic), miss ratio up, a
+ * letter for each model. Between two sizes a curve is drawn straight; a '*' is more than one curve.
  */
 #include <errno.h>
 #include <math.h>
@@ -144,12 +144,18 @@ static void curve_draw(struct chart *chart, int index)
 	}
 }
 
+static bool recorded_inside(const struct chart *chart)
+{
+	return chart->recorded_pages >= chart->min_pages &&
+		chart->recorded_pages <= chart->max_pages;
+}
+
 static void chart_draw(struct chart *chart)
 {
 	memset(chart->cell, ' ', sizeof(chart->cell));
 	if (chart->max_ratio <= 0)
 		chart->max_ratio = 1;
-	if (chart->recorded_pages >= chart->min_pages && chart->recorded_pages <= chart->max_pages) {
+	if (recorded_inside(chart)) {
 		int column = pages_column(chart, chart->recorded_pages);
 
 		for (int line = 0; line < CHART_LINES; line++)
@@ -188,8 +194,7 @@ static void recorded_print(const struct chart *chart)
 	}
 	format_bytes(text, sizeof(text), (uint64_t)chart->recorded_pages * PAGE_BYTES);
 	printf("recorded size: %s%s\n", text,
-	       chart->recorded_pages < chart->min_pages || chart->recorded_pages > chart->max_pages ?
-	       " (outside of the chart)" : ", marked |");
+	       recorded_inside(chart) ? ", marked |" : " (outside of the chart)");
 }
 
 static void chart_print(const struct chart *chart)

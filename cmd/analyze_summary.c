@@ -46,7 +46,8 @@ static void kinds_print(const struct query *query)
 		if (!most)
 			return;
 		said[most - kinds] = true;
-		printf("%s%s %s in %s", between, most->name, TEXT(most->time), COUNT(most->episodes));
+		printf("%s%s %s in %s", between, most->name, TEXT(most->time),
+		       COUNT(most->episodes));
 		between = ", ";
 	}
 }
@@ -126,8 +127,8 @@ static void pages_print(const struct query *query)
 
 	if (!row_is_null(query, "accesses")) {
 		fact("demand");
-		printf("%s accesses to %s pages (%s)\n", COUNT("accesses"), COUNT("footprint_pages"),
-		       MEMORY("footprint_pages"));
+		printf("%s accesses to %s pages (%s)\n", COUNT("accesses"),
+		       COUNT("footprint_pages"), MEMORY("footprint_pages"));
 	}
 	if (row_is_null(query, "filled_pages") && row_is_null(query, "left_pages"))
 		return;
@@ -162,7 +163,7 @@ static void replays_print(const struct query *query)
 {
 	fact("replays");
 	if (row_is_null(query, "nr_results"))
-		printf("none yet (pagereel replay RUN.db -m linux-6.18,lru,arc,opt -M 10%%..200%%/8)\n");
+		printf("none yet (pagereel replay RUN.db -m linux-6.18,lru,arc,opt)\n");
 	else
 		printf("%s results of %s models (pagereel analyze RUN.db compare)\n",
 		       COUNT("nr_results"), COUNT("nr_models"));

@@ -39,7 +39,8 @@ static void name_set(struct named *names, int at, const char *name)
 static void title_set(struct named *named, enum out_unit unit)
 {
 	static const char *const endings[] = {
-		[OUT_BYTES] = "_bytes", [OUT_NS] = "_ns", [OUT_PCT] = "_pct", [OUT_PAGES] = "_pages",
+		[OUT_BYTES] = "_bytes", [OUT_NS] = "_ns", [OUT_PCT] = "_pct",
+		[OUT_PAGES] = "_pages",
 	};
 	const char *ending = (size_t)unit < ARRAY_SIZE(endings) ? endings[unit] : NULL;
 	const char *name = named->name;

@@ -148,7 +148,8 @@ static int prompt_run(const struct command *self, struct session *session)
 	size_t room = 0;
 	int status = 0;
 
-	fprintf(stderr, "End a statement with ';'. Tables and views: SELECT name FROM sqlite_schema;\n");
+	fprintf(stderr, "End a statement with ';'. "
+		"Tables and views: SELECT name FROM sqlite_schema;\n");
 	for (;;) {
 		struct err err = { "" };
 		int code;
@@ -221,7 +222,8 @@ static int sql_run(const struct command *self, int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'f', "format", OPT_FORMAT, &session.format, "FORMAT",
 		  "table, csv, json or ndjson" },
-		{ 'w', "write", OPT_FLAG, &session.write, NULL, "let statements change the database" },
+		{ 'w', "write", OPT_FLAG, &session.write, NULL,
+		  "let statements change the database" },
 		{ 0 },
 	};
 	struct interrupt interrupt;
@@ -252,8 +254,10 @@ const struct command cmd_sql = {
 	.name = "sql",
 	.args = "[OPTION]... RUN.db [SQL]...",
 	.summary = "Ask a database in SQL; page_event and packed events are built in.",
-	.examples = "  pagereel sql run.db \"SELECT op, count(*) AS nr FROM page_event GROUP BY op\"\n"
+	.examples = "  pagereel sql run.db "
+		    "\"SELECT op, count(*) AS nr FROM page_event GROUP BY op\"\n"
 		    "  pagereel sql run.db --format csv < query.sql\n"
-		    "  pagereel sql run.db \"SELECT * FROM replay_result ORDER BY cpu_ns LIMIT 5\"\n",
+		    "  pagereel sql run.db "
+		    "\"SELECT * FROM replay_result ORDER BY cpu_ns LIMIT 5\"\n",
 	.run = sql_run,
 };

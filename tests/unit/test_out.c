@@ -67,8 +67,10 @@ static void csv_has_plain_numbers_and_empty_nulls(void **state)
 
 static void json_is_one_array_of_objects(void **state)
 {
-	ASSERT_RENDERED("[{\"model\":\"lru\",\"memory_pages\":16384,\"hit_ratio\":0.5,\"cpu_ns\":1500},\n"
-			"{\"model\":\"linux-6.18\",\"memory_pages\":300,\"hit_ratio\":null,\"cpu_ns\":2}]\n",
+	ASSERT_RENDERED("[{\"model\":\"lru\",\"memory_pages\":16384,\"hit_ratio\":0.5,"
+			"\"cpu_ns\":1500},\n"
+			"{\"model\":\"linux-6.18\",\"memory_pages\":300,\"hit_ratio\":null,"
+			"\"cpu_ns\":2}]\n",
 			OUT_JSON, mixed, 4, mixed_rows, 2);
 	ASSERT_RENDERED("[]\n", OUT_JSON, mixed, 4, mixed_rows, 0);
 	ASSERT_RENDERED("", OUT_NDJSON, mixed, 4, mixed_rows, 0);
@@ -81,7 +83,8 @@ static void numbers_that_json_lacks_are_null(void **state)
 	const struct value odd[] = { VALUE_OF_REAL(NAN), VALUE_OF_REAL(INFINITY),
 				     VALUE_OF_REAL(-INFINITY) };
 
-	ASSERT_RENDERED("{\"x\":null}\n{\"x\":null}\n{\"x\":null}\n", OUT_NDJSON, column, 1, odd, 3);
+	ASSERT_RENDERED("{\"x\":null}\n{\"x\":null}\n{\"x\":null}\n", OUT_NDJSON, column, 1,
+			odd, 3);
 	ASSERT_RENDERED("x\n\n\n\n", OUT_CSV, column, 1, odd, 3);
 	ASSERT_RENDERED("  x\nn/a\nn/a\nn/a\n", OUT_TABLE, column, 1, odd, 3);
 }
@@ -109,7 +112,11 @@ static void reals_read_back_exactly(void **state)
 
 static void units_are_human(void **state)
 {
-	static const struct { enum out_unit unit; struct value value; const char *text; } cases[] = {
+	static const struct {
+		enum out_unit unit;
+		struct value value;
+		const char *text;
+	} cases[] = {
 		{ OUT_PLAIN, VALUE_OF_INT(1234567), "1234567" },
 		{ OUT_PLAIN, VALUE_OF_REAL(0.125), "0.125" },
 		{ OUT_COUNT, VALUE_OF_INT(0), "0" },
@@ -191,7 +198,8 @@ static void width_counts_characters_not_bytes(void **state)
 	const struct value rows[] = { VALUE_OF_TEXT("gr\xc3\xbc\xc3\x9f"), VALUE_OF_INT(1),
 				      VALUE_OF_TEXT("grue"), VALUE_OF_INT(2) };
 
-	ASSERT_RENDERED("a     b\ngr\xc3\xbc\xc3\x9f  1\ngrue  2\n", OUT_TABLE, columns, 2, rows, 2);
+	ASSERT_RENDERED("a     b\ngr\xc3\xbc\xc3\x9f  1\ngrue  2\n", OUT_TABLE, columns, 2,
+			rows, 2);
 }
 
 static void long_tables_stream_with_all_rows(void **state)
@@ -263,8 +271,8 @@ static void json_of_random_bytes_reads_back_through_sqlite(void **state)
 	int nr_same = 0;
 
 	sqlite3_open(":memory:", &db);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT json_valid(?1), j.value FROM json_each(?1) j",
-					    -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT json_valid(?1), j.value "
+					    "FROM json_each(?1) j", -1, &stmt, NULL), SQLITE_OK);
 	for (int i = 0; i < 3000; i++) {
 		char bytes[24], *text;
 		struct value value = { .type = VALUE_TEXT, .text = bytes };
