@@ -154,7 +154,7 @@ int demand_chunk_encode(const struct demand_columns *c, struct demand_blobs *blo
 	return 0;
 }
 
-/* ---- back -------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 static int open_blob(struct byte_reader *in, const uint8_t *data, size_t data_bytes, size_t head)
 {

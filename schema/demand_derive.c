@@ -130,7 +130,7 @@ void demand_derive_free(struct demand_derive *d)
 	free(d);
 }
 
-/* ---- tasks and files --------------------------------------------------------------------------- */
+/* ---- tasks and files ------------------------------------------------------------------------- */
 
 static uint32_t task_slot(const struct task *tasks, uint32_t mask, uint32_t pid)
 {
@@ -235,7 +235,7 @@ int demand_derive_survey(struct demand_pages *pages, struct demand_rules *rules,
 	return 0;
 }
 
-/* ---- the queue --------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static struct waiting *slot_at(struct demand_derive *d, uint32_t slot)
 {
@@ -335,7 +335,7 @@ static int put(struct demand_derive *d, const struct demand_record *record, enum
 	return 0;
 }
 
-/* ---- settling ---------------------------------------------------------------------------------- */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 /* The pages of [index, last] that can be in the file; at least one. */
 static uint64_t clip_to_file(const struct demand_space *space, uint64_t index, uint64_t last)
@@ -407,7 +407,7 @@ static void settle_fault(struct demand_derive *d, struct task *t, bool in_file)
 	t->open_fault = NO_SLOT;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Would the request, had it started where the last one ended, be as long as that? */
 static bool same_length(const struct task *t, const struct demand_record *r, uint64_t last)

@@ -179,7 +179,7 @@ void demand_reader_close(struct demand_reader *r)
 	free(r);
 }
 
-/* ---- places, extents, tasks ------------------------------------------------------------------------ */
+/* ---- places, extents, tasks ------------------------------------------------------------------ */
 
 int demand_page_place(struct store *store, int64_t stream_id, uint32_t page, uint32_t *file_id,
 		      uint64_t *page_index, struct err *err)
@@ -312,7 +312,7 @@ void demand_tasks_free(struct demand_task *tasks, size_t nr_tasks)
 	free(tasks);
 }
 
-/* ---- page events ------------------------------------------------------------------------------------ */
+/* ---- page events ----------------------------------------------------------------------------- */
 
 struct page_reader {
 	struct page_merge *merge;

@@ -39,7 +39,7 @@ struct builder {
 	struct err *err;
 };
 
-/* ---- from the database -------------------------------------------------------------------------- */
+/* ---- from the database ----------------------------------------------------------------------- */
 
 static int info_from_row(struct query *query, struct demand_info *info, struct err *err)
 {
@@ -220,7 +220,7 @@ static int completeness_set(struct builder *b)
 	return 0;
 }
 
-/* ---- passes over the page events ----------------------------------------------------------------- */
+/* ---- passes over the page events ------------------------------------------------------------- */
 
 static uint32_t useful_ops(const struct builder *b)
 {
@@ -410,7 +410,7 @@ static int write_sink(void *ctx, const struct demand_record *r)
 	return b->info->sample_mask ? each_sampled(b, r, write_record) : write_record(b, r);
 }
 
-/* ---- what belongs to a stream ---------------------------------------------------------------------- */
+/* ---- what belongs to a stream ---------------------------------------------------------------- */
 
 static int stream_insert(struct builder *b)
 {
@@ -490,7 +490,7 @@ static int tasks_write(struct builder *b)
 	return code;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void rules_set(struct builder *b)
 {

@@ -437,7 +437,7 @@ void page_chunk_release(struct page_chunk *chunk)
 	chunk->data_bytes = 0;
 }
 
-/* ---- back ------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 /* A column of the chunk being unpacked, or of one op of it. NULL: all 0. */
 struct source {

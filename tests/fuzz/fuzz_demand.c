@@ -25,5 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		demand_chunk_decode_task(data, bytes, &into, nr, scratch, &block);
 		demand_chunk_decode_ts(data, bytes, &into, nr, scratch, &block);
 	}
+	(void)sum;
 	return 0;
 }

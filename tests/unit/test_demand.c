@@ -204,7 +204,7 @@ static void file(struct fixture *f, uint32_t file_id, int64_t size_bytes)
 				    &f->err), 0);
 }
 
-/* ---- a page cache that emits events, and programs that read through it ----------------------------- */
+/* ---- a page cache that emits events, and programs that read through it ----------------------- */
 
 enum { NR_TASKS = 4, NR_FILES = 3, FILE_PAGES = 700, FAR_PAGES = 1200 };
 
@@ -398,7 +398,7 @@ static void files_of_unknown_size_end_at_their_highest_page_added(void **state)
 		programs_round(seed, false);
 }
 
-/* ---- one rule at a time ------------------------------------------------------------------------------ */
+/* ---- one rule at a time ---------------------------------------------------------------------- */
 
 static void one_large_read_is_counted_once(void **state)
 {
