@@ -3,12 +3,12 @@
  * context.c - facts about the host, as (subject, key, value).
  *
  *	host		kernel, CPUs, memory, NUMA nodes, superblocks, memcg version
- *	sysctl		/proc/sys/vm
+ *	sysctl		/proc/sys/vm, as vm.NAME
  *	zoneinfo:N, zoneinfo:N:ZONE	per node and per zone: sizes and watermarks in pages
  *	vmstat, meminfo	all counters
  *	psi:memory, psi:io, psi:cpu	total stall times in us
  *	lru_gen		enabled (mask), min_ttl_ms
- *	bdi:NAME	read_ahead_kb
+ *	bdi:NAME	read_ahead_kb; also of mounted partitions, whose disk has the bdi
  *	memcg:PATH	limit_bytes, high_bytes, swap limit, usage_bytes, swappiness, stat.*
  *	schedstat:NAME	run_ns and wait_ns of kswapd and kcompactd
  *
@@ -147,14 +147,15 @@ static void sysctls(struct facts *facts)
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {
-		char path[300];
+		char path[300], key[64];
 		bool skipped = entry->d_name[0] == '.';
 
 		for (size_t i = 0; i < ARRAY_SIZE(skip); i++)
 			skipped |= !strcmp(entry->d_name, skip[i]);
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", entry->d_name);
+		snprintf(key, sizeof(key), "vm.%.60s", entry->d_name);
 		if (!skipped)
-			add_file(facts, "sysctl", entry->d_name, path);
+			add_file(facts, "sysctl", key, path);
 	}
 	if (d)
 		closedir(d);
@@ -240,6 +241,35 @@ static void bdis(struct facts *facts)
 		closedir(d);
 }
 
+/* A partition has no bdi of its own, a btrfs one of another name: events know both by device. */
+static void mounted_bdis(struct facts *facts)
+{
+	struct mounts mounts;
+
+	if (mounts_load(&mounts, 0))
+		return;
+	for (int i = 0; i < mounts.nr; i++) {
+		const struct mount_entry *m = &mounts.entry[i];
+		unsigned int major_nr = m->dev >> 20, minor_nr = m->dev & 0xfffff;
+		char path[200], subject[80];
+		const char *base = strrchr(m->source, '/');
+
+		snprintf(subject, sizeof(subject), "bdi:%u:%u", major_nr, minor_nr);
+		snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u", major_nr, minor_nr);
+		if (!access(path, F_OK))
+			continue;
+		if (!strcmp(m->type, "btrfs"))
+			snprintf(path, sizeof(path), "/sys/class/block/%.64s/queue/read_ahead_kb",
+				 base ? base + 1 : m->source);
+		else
+			snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/read_ahead_kb",
+				 major_nr, minor_nr);
+		if (major_nr || !strcmp(m->type, "btrfs"))
+			add_file(facts, subject, "read_ahead_kb", path);
+	}
+	mounts_release(&mounts);
+}
+
 static void memcg(struct facts *facts, const struct memcg_mount *mount, const char *cgroup)
 {
 	static const struct { const char *key, *file[2]; } files[] = {
@@ -251,6 +281,7 @@ static void memcg(struct facts *facts, const struct memcg_mount *mount, const ch
 		{ "swap_limit_bytes", { NULL, "memory.swap.max" } },
 		{ "memsw_limit_bytes", { "memory.memsw.limit_in_bytes", NULL } },
 		{ "usage_bytes", { "memory.usage_in_bytes", "memory.current" } },
+		{ "kernel_bytes", { "memory.kmem.usage_in_bytes", NULL } },
 		{ "kernel_bytes", { "memory.kmem.usage_in_bytes", NULL } },
 		{ "swappiness", { "memory.swappiness", NULL } },
 	};
@@ -318,8 +349,10 @@ struct facts *context_collect(struct context_scope *scope, const char *phase,
 	snprintf(facts->phase, sizeof(facts->phase), "%s", phase);
 	if (!is_sample)
 		host(facts, scope);
-	if (!is_sample)
+	if (!is_sample) {
 		bdis(facts);
+		mounted_bdis(facts);
+	}
 	sysctls(facts);
 	zoneinfo(facts);
 	add_lines(facts, "vmstat", "", "/proc/vmstat");

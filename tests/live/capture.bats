@@ -18,7 +18,7 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	[ "$(stat -c %a "$dir/x.db")" = 600 ]
 	[ "$(sqlite3 "$dir/x.db" "SELECT size_bytes FROM file WHERE path = '$dir/file'")" = 8388608 ]
 	[ "$(sqlite3 "$dir/x.db" "SELECT count(*) > 0 FROM task WHERE comm = 'reader' AND cgroup IS NOT NULL")" = 1 ]
-	for fact in host/nr_cpus sysctl/swappiness vmstat/nr_free_pages zoneinfo:0:Normal/high capture/cpu_ns; do
+	for fact in host/nr_cpus sysctl/vm.swappiness vmstat/nr_free_pages zoneinfo:0:Normal/high capture/cpu_ns; do
 		[ "$(sqlite3 "$dir/x.db" "SELECT count(*) > 0 FROM context WHERE subject = '${fact%/*}' AND key = '${fact#*/}'")" = 1 ] ||
 			{ echo "no $fact"; return 1; }
 	done
@@ -46,7 +46,7 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	need_hits
 	make_file
 	"$pagereel" capture -o "$dir/x.db" -- sh -c "true; ($helpers/reader read $dir/file 4096 200 seq; true) | cat" >"$dir/out"
-	[ "$("$demand_count" "$dir/x.db" "$dir/file")" = "200 0 0 100.0000 complete" ]
+	[ "$(demand "$dir/x.db" "$dir/file")" = "200 0 0 100.0000" ]
 }
 
 @test "-p follows a running process, others are not recorded" {
@@ -75,7 +75,7 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	bash -c "echo \$\$ >$cg/cgroup.procs; sleep 0.4; exec $helpers/reader read $dir/file 4096 300 seq" >/dev/null
 	wait $capture || { rmdir "$cg"; return 1; }
 	rmdir "$cg"
-	[ "$("$demand_count" "$dir/x.db" "$dir/file")" = "300 0 0 100.0000 complete" ]
+	[ "$(demand "$dir/x.db" "$dir/file")" = "300 0 0 100.0000" ]
 	[ "$(sqlite3 "$dir/x.db" "SELECT count(*) > 0 FROM task WHERE cgroup = '/pagereel-test-$$'")" = 1 ]
 }
 
@@ -127,8 +127,8 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	local first=$!
 	"$pagereel" capture -o "$dir/b.db" -- "$helpers/reader" read "$dir/other" 4096 1500 random >/dev/null
 	wait $first
-	[ "$("$demand_count" "$dir/a.db" "$dir/")" = "2000 0 0 100.0000 complete" ]
-	[ "$("$demand_count" "$dir/b.db" "$dir/")" = "1500 0 0 100.0000 complete" ]
+	[ "$(demand "$dir/a.db" "$dir/")" = "2000 0 0 100.0000" ]
+	[ "$(demand "$dir/b.db" "$dir/")" = "1500 0 0 100.0000" ]
 	assert_nothing_left
 }
 

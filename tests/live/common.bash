@@ -33,6 +33,9 @@ assert_nothing_left() {
 	[ -z "$left" ] || { echo "left behind:$left"; return 1; }
 }
 
+# "READS WRITES FAULTS COVERAGE_PCT" of the demand for files below a path.
+demand() { "$demand_count" "$1" "$2" | cut -d' ' -f1-4; }
+
 db_int() { "$pagereel" sql "$1" --format csv "$2" | tail -n +2; }
 
 setup() {
