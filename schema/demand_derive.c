@@ -8,9 +8,9 @@
  *   1. mm_filemap_get_pages (6.12 to 6.18, filemap_get_pages()) is emitted once per batch of folios
  *      and names what is *left* of the request, not what the batch gave: one read of 512 KiB logs
  *      0-127, 31-127, 62-127, ... Event i+1 of a task continues event i if file and last index are
- *      the same and its index is larger; then i asked for the pages below that index. Else i was the
- *      last of its request and ends at the last index or the end of the file, whichever is lower,
- *      since requests run past it.
+ *      the same and its index is larger. A request is one record: the first event's pages up to the
+ *      last index or the end of the file, whichever is lower, since requests run past it (readahead
+ *      depends on how much is asked for at a time).
  *   2. An add is a miss if its page was asked for, and readahead (or metadata) if not. A task adds
  *      pages on behalf of the request it is in, so an add is demanded iff it lies within the
  *      task's *next* request (reads are logged after their adds), within what is left of it
@@ -379,22 +379,26 @@ static void settle_adds(struct demand_derive *d, struct task *t, uint32_t space,
 	t->first_add = t->last_add = NO_SLOT;
 }
 
-/* The task's open read, if it has one: does this request continue it? */
-static void settle_read(struct demand_derive *d, struct task *t, uint32_t space, uint64_t index,
+/*
+ * The task's open read, if it has one. True: this event continues it, so its record, which goes to the
+ * end of the request, covers this one's pages and stays open.
+ */
+static bool settle_read(struct demand_derive *d, struct task *t, uint32_t space, uint64_t index,
 			uint64_t last)
 {
 	struct waiting *w;
 
 	if (t->open_read == NO_SLOT)
-		return;
+		return false;
 	w = slot_at(d, t->open_read);
 	if (w->record.space == space && t->read_last == last && index > w->record.index &&
 	    index - w->record.index < w->record.pages) {
-		w->record.pages = index - w->record.index;
 		t->read_end = index;
+		return true;
 	}
 	w->state = SETTLED;
 	t->open_read = NO_SLOT;
+	return false;
 }
 
 static void settle_fault(struct demand_derive *d, struct task *t, bool in_file)
@@ -490,6 +494,7 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 	uint64_t last = r->index + r->pages - 1;
 	struct task *t;
 	uint32_t slot = NO_SLOT;
+	bool continued;
 	int code;
 
 	if (d->rules.exact)
@@ -498,8 +503,10 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 	if (!t)
 		return -ENOMEM;
 	r->pages = clip_to_file(space, r->index, last);
-	settle_read(d, t, r->space, r->index, last);
-	if (same_length(t, r, last) || added_between(d, t, r)) {
+	continued = settle_read(d, t, r->space, r->index, last);
+	if (continued) {
+		/* its record is there */
+	} else if (same_length(t, r, last) || added_between(d, t, r)) {
 		r->pages += r->index - t->read_end;
 		r->index = t->read_end;
 	} else if (!continues(t, r, last)) {
@@ -512,6 +519,8 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 	settle_adds(d, t, r->space, r->index, r->pages);
 	settle_fault(d, t, false);
 	t->demand_pages = 0;
+	if (continued)
+		return queue_drain(d);
 	code = put(d, r, r->pages > 1 ? OPEN_READ : SETTLED, &slot);
 	if (r->pages > 1)
 		t->open_read = slot;
