@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slab_live.c - what one small dose of global reclaim costs with N empty superblocks around.
+ * slab_live.c - what one pass over all shrinkers costs with N empty superblocks around.
  *
- *	slab_live DIR N...	(ascending) prints "N us": CPU time of one write to node0/reclaim
+ *	slab_live DIR N...	(ascending) prints "N us passes": CPU time of one pass
  *
  * In a private mount namespace it mounts N tmpfs in DIR, keeps a file of clean page cache in DIR, and
- * asks for 128 KiB of reclaim again and again; the lower quartile of the calls counts, as anything else
- * that runs only adds. All mounts end with the namespace. Exit 77 where the kernel has no such file.
+ * asks for 128 KiB of node reclaim again and again. How many passes a call makes depends on how much its
+ * scans reclaim, and reclaim that has enough after a few memcgs never comes to the root, where all
+ * shrinkers are asked. Empty shrinkers are not traced, so passes are counted by a shrinker that knows no
+ * memcgs and is never empty (ext4's extent status, ...): mm_shrink_slab_start of this process in a tracefs
+ * instance of its own. A pass costs what such calls take more than those without, over the passes; the
+ * median counts. All mounts end with the namespace. Exit 77 where it cannot be measured.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 120, FILE_BYTES = 48 << 20, PIECE = 1 << 20 };
+enum { CALLS = 300, MAX_SHRINKERS = 64, FILE_BYTES = 48 << 20, PIECE = 1 << 20 };
 
 static double cpu_us(void)
 {
@@ -68,50 +72,144 @@ static int mount_up_to(const char *dir, int from, int to)
 	return 0;
 }
 
-static double reclaim_us(int fd)
-{
-	double us[CALLS];
+/* ---- passes, by tracing ------------------------------------------------------------------------ */
 
+static char instance[256];
+
+static int instance_write(const char *file, const char *text)
+{
+	char path[512];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	fd = open(path, O_WRONLY | (strcmp(file, "trace") ? 0 : O_TRUNC));
+	if (fd < 0)
+		return -1;
+	ret = *text ? (int)write(fd, text, strlen(text)) : 0;
+	close(fd);
+	return ret < 0 ? -1 : 0;
+}
+
+static int tracing_start(void)
+{
+	char pid[32];
+
+	mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	snprintf(instance, sizeof(instance), "/sys/kernel/tracing/instances/pagereel.%d.slab",
+		 (int)getpid());
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	if (mkdir(instance, 0700))
+		return -1;
+	return instance_write("set_event_pid", pid) ||
+	       instance_write("events/vmscan/mm_shrink_slab_start/enable", "1") ? -1 : 0;
+}
+
+/* The most often called shrinker that knows no memcgs: once per pass over all of them. */
+static int count_passes(void)
+{
+	static const char *const aware[] = { "super_cache_scan", "scan_shadow_nodes",
+					     "deferred_split_scan" };
+	char path[512], line[512], seen[MAX_SHRINKERS][20];
+	int calls[MAX_SHRINKERS] = { 0 }, nr = 0, most = 0;
+	FILE *trace;
+
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	trace = fopen(path, "r");
+	while (trace && fgets(line, sizeof(line), trace)) {
+		char *at = strstr(line, "mm_shrink_slab_start: "), *pointer;
+		int i = 0, skip = 0;
+
+		pointer = at ? strchr(at + 22, ' ') : NULL;
+		for (size_t j = 0; pointer && j < sizeof(aware) / sizeof(*aware); j++)
+			skip |= strstr(at, aware[j]) != NULL;
+		if (!pointer || skip)
+			continue;
+		while (i < nr && strncmp(seen[i], pointer + 1, 16))
+			i++;
+		if (i == MAX_SHRINKERS)
+			break;
+		if (i == nr)
+			snprintf(seen[nr++], sizeof(*seen), "%.16s", pointer + 1);
+		if (++calls[i] > most)
+			most = calls[i];
+	}
+	if (trace)
+		fclose(trace);
+	instance_write("trace", "");
+	return most;
+}
+
+static double median(double *v, int nr)
+{
+	qsort(v, (size_t)nr, sizeof(*v), compare);
+	return v[nr / 2];
+}
+
+/* CPU time of a pass; -1: too few calls with or without one. */
+static double pass_us(int fd, int *nr_passes)
+{
+	static double without[CALLS], with[CALLS], passes[CALLS];
+	int nr_without = 0, nr_with = 0;
+	double base;
+
+	*nr_passes = 0;
 	for (int i = 0; i < CALLS; i++) {
-		double start = cpu_us();
+		double us = cpu_us();
+		int nr;
 
 		if (write(fd, "128K", 4) < 0 && errno != EAGAIN)
 			return -1;
-		us[i] = cpu_us() - start;
+		us = cpu_us() - us;
+		nr = count_passes();
+		*nr_passes += nr;
+		if (!nr) {
+			without[nr_without++] = us;
+		} else {
+			passes[nr_with] = nr;
+			with[nr_with++] = us;
+		}
 	}
-	qsort(us, CALLS, sizeof(*us), compare);
-	return us[CALLS / 4];
+	if (nr_with < 10)
+		return -1;
+	base = nr_without >= 10 ? median(without, nr_without) : 0;
+	for (int i = 0; i < nr_with; i++)
+		with[i] = (with[i] - base) / passes[i];
+	return median(with, nr_with);
 }
 
 int main(int argc, char **argv)
 {
-	int fd = open("/sys/devices/system/node/node0/reclaim", O_WRONLY), mounted = 0;
+	int fd = open("/sys/devices/system/node/node0/reclaim", O_WRONLY), mounted = 0, status = 0;
 
 	if (fd < 0) {
 		puts("no writable node0/reclaim");
 		return 77;
 	}
 	if (argc < 3 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    fill_cache(argv[1], 1)) {
+	    fill_cache(argv[1], 1) || tracing_start()) {
 		perror("slab_live");
+		rmdir(instance);
 		return 77;
 	}
-	for (int i = 2; i < argc; i++) {
-		int n = atoi(argv[i]);
+	for (int i = 2; i < argc && !status; i++) {
+		int n = atoi(argv[i]), nr_passes;
 		double us;
 
 		if (mount_up_to(argv[1], mounted, n) || fill_cache(argv[1], 0)) {
 			perror("slab_live");
-			return 1;
+			status = 1;
+			break;
 		}
 		mounted = n;
-		us = reclaim_us(fd);
+		us = pass_us(fd, &nr_passes);
 		if (us < 0) {
-			perror("slab_live: reclaim");
-			return 1;
+			puts("passes cannot be told: no shrinker without memcgs has objects");
+			status = 77;
+			break;
 		}
-		printf("%d %.2f\n", n, us);
+		printf("%d %.2f %d\n", n, us, nr_passes);
 		fflush(stdout);
 	}
-	return 0;
+	rmdir(instance);
+	return status;
 }
