@@ -5,7 +5,7 @@
 set -u
 build='gcc sqlite3 make pkg-config libc6-dev libtraceevent-dev libtracefs-dev libtracecmd-dev libsqlite3-dev
 	libstreamvbyte-dev libzstd-dev'
-test="$build libcmocka-dev bats clang libclang-rt-14-dev scdoc mandoc xfsprogs btrfs-progs
+test="$build libcmocka-dev bats clang libclang-rt-14-dev jq scdoc mandoc xfsprogs btrfs-progs
 	e2fsprogs util-linux"
 bench="$build trace-cmd linux-perf valgrind"
 case ${1:-} in

@@ -26,11 +26,10 @@ setup() {
 	synth "$t/run.db" 'zipf:file=8M,theta=0.8,accesses=20K,seed=3'
 	grid=(-m lru,fifo,clock -M 1M,2M,4M)
 	for i in 1 2 3; do
-		cp "$t/run.db" "$t/$i.db"
-		./pagereel replay "$t/$i.db" "${grid[@]}" --shard $i/3
+		./pagereel replay "$t/run.db" "${grid[@]}" --shard $i/3 >/dev/null
 	done
-	./pagereel replay "$t/run.db" "${grid[@]}" -j 2
-	./pagereel merge -o "$t/all.db" "$t/3.db" "$t/1.db" "$t/2.db"
+	./pagereel merge -o "$t/all.db" "$t/run.3-of-3.db" "$t/run.1-of-3.db" "$t/run.2-of-3.db"
+	./pagereel replay "$t/run.db" "${grid[@]}" -j 2 >/dev/null
 	for table in result result_cost result_interval replay_run demand_stream demand_extent; do
 		./pagereel export "$t/all.db" $table >"$t/merged"
 		./pagereel export "$t/run.db" $table >"$t/whole"

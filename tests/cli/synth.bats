@@ -74,10 +74,11 @@ write,10,10,1" ]
 }
 
 @test "Ctrl-C keeps what was made and says so, exit 130" {
-	./pagereel synth -o "$db" 'uniform:file=1G,accesses=2G' &
+	./pagereel synth -o "$db" 'uniform:file=1G,accesses=2G' >/dev/null 2>&1 &
 	local pid=$! i
-	for i in $(seq 100); do
+	for i in $(seq 300); do
 		[ "$(sqlite3 "$db" 'SELECT count(*) > 0 FROM page_chunk' 2>/dev/null)" = 1 ] && break
+		kill -0 $pid
 		sleep 0.1
 	done
 	kill -TERM $pid
