@@ -124,6 +124,10 @@ demo:
 bench:
 	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
 
+# The kernel models against the kernel that runs here: tests/truth/truth.sh, resumes. TRUTH='--quick'
+truth:
+	@tests/setup.sh bench && $(MAKE) -s all && tests/truth/truth.sh $(TRUTH)
+
 fuzz:
 	@tests/setup.sh test && $(MAKE) -s all && tests/fuzz/run.sh 120
 
@@ -169,5 +173,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench fuzz install
+.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench truth fuzz install
 .SECONDARY:

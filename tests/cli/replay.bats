@@ -152,3 +152,9 @@ setup() {
 	run ./pagereel replay "$db" -m lru --sample 1%
 	[ "$status" = 2 ]
 }
+
+@test "a stream of no limited memcg cannot be validated, and it says why" {
+	run ./pagereel analyze "$db" validate
+	[ "$status" = 3 ]
+	[[ $output = *'no memcg with a limit'* ]]
+}
