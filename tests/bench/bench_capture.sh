@@ -2,8 +2,8 @@
 # bench_capture.sh [ROUNDS [SECONDS]] - capture at the kernel's full rate: a loop of 4 KiB preads of a cached
 # 256 MiB file, side by side in each round: alone; with the event enabled into a ring buffer that nobody
 # reads (the floor: what tracing costs at least); under `pagereel capture`; under `perf record -a`.
-# Prints what each adds to a read in the reader's CPU time (which other programs do not disturb), the median
-# over the rounds of the ratios, and what the capture costs.
+# Prints what each adds to a read in the reader's CPU time (which other programs disturb least), as ratios of the
+# medians of the paired differences, and what the capture costs.
 cd "$(dirname "$0")/../.." || exit 1
 export LC_ALL=C
 rounds=${1:-7} seconds=${2:-1}
@@ -37,8 +37,8 @@ floor() {
 }
 
 ours() {
-	./pagereel capture -f -o "$dir/x.db" -e $event -- "$loop" "$dir/file" "$1" "$seconds" >"$dir/out" ||
-		{ cat "$dir/out" >&2; exit 1; }
+	./pagereel capture -f -o "$dir/x.db" -e $event -- "$loop" "$dir/file" "$1" "$seconds" \
+		>"$dir/out" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }
 	head -1 "$dir/out" | cut -d' ' -f3
 	./pagereel sql "$dir/x.db" --format csv "
 		SELECT (SELECT sum(nr_events) FROM page_chunk),
@@ -60,7 +60,8 @@ perf_record() {
 
 median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 column() { awk -v c="$1" '{ print $c }' "$dir/rounds"; }
-ratio() { awk -v a="$1" -v b="$2" -v z="$3" '{ print ($a - $z) / ($b - $z) }' "$dir/rounds" | median; }
+added() { awk -v a="$1" '{ print $a - $1 }' "$dir/rounds" | median; }	# by pairs: what COLUMN adds to a read
+ratio() { awk "BEGIN { print $(added "$1") / $(added "$2") }"; }
 
 for how in random sequential; do
 	: >"$dir/rounds"
@@ -73,9 +74,9 @@ for how in random sequential; do
 	printf '  alone                        %7.0f\n' "$(column 1 | median)"
 	printf '  ring buffer nobody reads     %7.0f\n' "$(column 2 | median)"
 	printf '  pagereel capture             %7.0f   added / floor %5.2f x (goal 1.3)\n' \
-		"$(column 3 | median)" "$(ratio 3 2 1)"
+		"$(column 3 | median)" "$(ratio 3 2)"
 	printf '  perf record -a               %7.0f   added / floor %5.2f x; ours / perf %.2f x (goal 1)\n' \
-		"$(column 4 | median)" "$(ratio 4 2 1)" "$(ratio 3 4 1)"
+		"$(column 4 | median)" "$(ratio 4 2)" "$(ratio 3 4)"
 	printf '  capturer CPU an event        %7.1f ns (goal 150)\n' \
 		"$(awk '{ print $2 / $1 }' "$dir/cost.$how" | median)"
 	printf '  bytes an event on disk       %7.2f (goal %s); perf %.1f\n' \
