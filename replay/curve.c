@@ -2,7 +2,8 @@
 /*
  * curve.c - miss ratio by memory.
  *
- * Exact, lru: the stack distance of every access (distance.h), counted by the smallest size that hits.
+ * Exact, lru: the stack distance of every access (distance.h), counted by the smallest size that hits;
+ * a table by the leading bits of the distance says where among the sizes to start looking.
  *
  * Sampled: of the pages a share R (sample.h), sizes shrunk by R. For lru the distances of the sample
  * are scaled up by 1/R; any other model runs at R times each size (Waldspurger, Saemundsson, Ahmad,
@@ -21,7 +22,8 @@
  * wide on each side: it must hold at all sizes together.
  *
  * Fixed size (SHARDS-max): the threshold falls whenever the sample would outgrow max_pages: the page
- * with the largest hash leaves, and what was counted so far is scaled to the new rate.
+ * with the largest hash leaves, and what was counted so far is scaled to the new rate: each access
+ * counts for as many as it stood for when it was counted.
  */
 #include <errno.h>
 #include <math.h>
@@ -37,39 +39,67 @@ struct tally {
 	size_t nr_sizes;
 	double (*hits)[SAMPLE_GROUPS];	/* [k]: hits at size k and not at k - 1; [nr_sizes]: none */
 	double accesses[SAMPLE_GROUPS];
+	uint32_t first[33 * 16];	/* by class_of() a distance: the first size to look at */
 };
+
+/* Distances with the same length in bits and the same four bits after the first. */
+static inline uint32_t class_of(uint32_t distance)
+{
+	uint32_t bits;
+
+	if (distance < 16)
+		return distance;
+	bits = 32 - (uint32_t)__builtin_clz(distance);
+	return bits * 16 + (distance >> (bits - 5) & 15);
+}
 
 static int tally_init(struct tally *t, const uint32_t *sizes, size_t nr_sizes)
 {
+	uint32_t k = 0;
+
 	memset(t, 0, sizeof(*t));
 	t->sizes = sizes;
 	t->nr_sizes = nr_sizes;
 	t->hits = calloc(nr_sizes + 1, sizeof(*t->hits));
+	for (uint32_t bits = 0; bits <= 32; bits++) {
+		for (uint32_t i = 0; i < 16; i++) {
+			uint64_t least = bits < 5 ? i : (16ULL + i) << (bits - 5);
+
+			if (bits && bits < 5)
+				continue;	/* below 16 a class is a distance */
+			while (k < nr_sizes && sizes[k] <= least)
+				k++;
+			t->first[bits * 16 + i] = k;
+		}
+	}
 	return t->hits ? 0 : -ENOMEM;
 }
 
 /* The smallest size above @distance, nr_sizes if none is. */
-static inline size_t size_above(const struct tally *t, double distance)
+static inline size_t size_above(const struct tally *t, uint32_t distance)
 {
-	size_t low = 0, high = t->nr_sizes;
+	size_t k = t->first[class_of(distance)];
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->sizes[middle] > distance)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	while (k < t->nr_sizes && t->sizes[k] <= distance)
+		k++;
+	return k;
 }
 
-static inline void tally_add(struct tally *t, uint32_t distance, double rate, uint32_t group)
+static inline void tally_add(struct tally *t, uint32_t distance, uint32_t group)
 {
-	size_t k = distance == DISTANCE_NONE ? t->nr_sizes : size_above(t, distance / rate);
-
-	t->hits[k][group]++;
+	t->hits[distance == DISTANCE_NONE ? t->nr_sizes : size_above(t, distance)][group]++;
 	t->accesses[group]++;
+}
+
+/* A distance in a sample of @rate, counted for as many as it stands for. */
+static inline void tally_add_sampled(struct tally *t, uint32_t distance, double rate, uint32_t group)
+{
+	double scaled = distance / rate;
+	uint32_t whole = distance == DISTANCE_NONE || scaled >= DISTANCE_NONE ? DISTANCE_NONE :
+			 (uint32_t)scaled;
+
+	t->hits[whole == DISTANCE_NONE ? t->nr_sizes : size_above(t, whole)][group] += 1 / rate;
+	t->accesses[group] += 1 / rate;
 }
 
 static void tally_scale(struct tally *t, double by)
@@ -189,12 +219,12 @@ static int lru_exact(const struct demand_source *source, struct tally *t, struct
 			uint32_t end = mark < part.nr_marks ? part.marks[mark].at : part.nr, nr;
 
 			for (; at < end && d.nr_holes; at++)
-				tally_add(t, distance_access_holes(&d, part.pages[at], &move), 1, 0);
+				tally_add(t, distance_access_holes(&d, part.pages[at], &move), 0);
 			for (; at < end; at += nr) {
 				nr = end - at < CHUNK ? end - at : CHUNK;
 				distances_access(&d, part.pages + at, nr, chunk);
 				for (uint32_t i = 0; i < nr; i++)
-					tally_add(t, chunk[i], 1, 0);
+					tally_add(t, chunk[i], 0);
 			}
 			if (mark == part.nr_marks)
 				break;
@@ -223,9 +253,10 @@ static int lru_sampled(const struct sampled_stream *s, double rate, struct tally
 	for (size_t i = 0; !ret && i < s->nr; i++) {
 		for (; removal < s->nr_removals && s->removals[removal].at <= i; removal++)
 			distance_remove(&d, s->removals[removal].page);
-		tally_add(t, distance_access_holes(&d, s->pages[i], &move), rate,
-			  s->group_of[s->pages[i]]);
+		tally_add_sampled(t, distance_access_holes(&d, s->pages[i], &move), rate,
+				  s->group_of[s->pages[i]]);
 	}
+	tally_scale(t, rate);
 	distances_release(&d);
 	return ret;
 }
@@ -275,10 +306,9 @@ static double filter_rate(const struct sample_filter *filter)
 	return filter->threshold * 0x1p-32;
 }
 
-/* Pages with the largest hash leave the sample; counts are scaled to the new rate. */
+/* The page with the largest hash leaves the sample (and any others with the same). */
 static void lower_threshold(struct max_sample *s)
 {
-	double before = filter_rate(&s->filter);
 	uint32_t hash = s->heap[0].hash;
 
 	while (s->nr && s->heap[0].hash >= hash) {
@@ -288,7 +318,6 @@ static void lower_threshold(struct max_sample *s)
 		heap_down(s->heap, s->nr);
 	}
 	s->filter.threshold = hash;
-	tally_scale(s->tally, filter_rate(&s->filter) / before);
 }
 
 static void max_sample_access(struct max_sample *s, uint32_t page)
@@ -308,7 +337,8 @@ static void max_sample_access(struct max_sample *s, uint32_t page)
 			return;
 	}
 	distance = distance_access_holes(&s->distances, page, &move);
-	tally_add(s->tally, distance, filter_rate(&s->filter), sample_group(page, s->filter.salt));
+	tally_add_sampled(s->tally, distance, filter_rate(&s->filter),
+			  sample_group(page, s->filter.salt));
 }
 
 static void max_sample_part(struct max_sample *s, const struct part *part, uint32_t *sampled)
@@ -354,6 +384,7 @@ static int lru_max_sampled(const struct demand_source *source, const struct curv
 		ret = 0;
 	}
 	*rate = filter_rate(&s.filter);
+	tally_scale(t, *rate);
 	part_reader_close(reader);
 	part_release(&part);
 	distances_release(&s.distances);

@@ -17,6 +17,7 @@ struct bench {
 	uint32_t *pages;
 	uint64_t nr;
 	uint32_t nr_ids;
+	double latency_rate;	/* dependent random reads, M/s */
 	struct array_source array;
 	struct demand_source source;
 	char **wanted;
@@ -190,8 +191,9 @@ static void bench_model(struct bench *b, const char *stream, const struct model_
 		};
 		double rate = run_cells(b, &cell, 1, 1, true, &result);
 
-		printf("%s-%s-%d%% %.1f M/s (hit ratio %.4f, %.1f bytes a page)\n", stream, ops->name,
-		       shares_pct[i], rate,
+		printf("%s-%s-%d%% %.1f M/s (%.1f x the latency limit, hit ratio %.4f, "
+		       "%.1f bytes a page)\n", stream, ops->name, shares_pct[i], rate,
+		       rate / b->latency_rate,
 		       (double)result.counters.hits / (double)result.counters.accesses,
 		       (double)result.counters.metadata_bytes / b->nr_ids);
 		fflush(stdout);
@@ -202,9 +204,6 @@ static void bench_model(struct bench *b, const char *stream, const struct model_
 static void bench_references(struct bench *b, const char *stream)
 {
 	static const int shares_pct[] = { 1, 10, 50 };
-	double ns = latency_ns(b->nr_ids);
-
-	printf("%s-latency-limit %.1f M/s (%.1f ns a dependent read)\n", stream, 1e3 / ns, ns);
 	for (size_t i = 0; i < ARRAY_SIZE(shares_pct); i++) {
 		double from = now_ns();
 		uint64_t hits = ref_lru_run(b->pages, b->nr,
@@ -242,6 +241,24 @@ static void bench_grids(struct bench *b, const char *stream)
 	printf("%s-lru-8-sizes-two-threads %.2f x one thread\n", stream, one / two);
 }
 
+static void bench_curves(struct bench *b, const char *stream)
+{
+	const struct grid_cell cell = { .model = textbook_models[1] };
+	const struct curve_opts opts[] = { { 0 }, { .rate = 0.01 }, { .max_pages = 8192 } };
+	struct curve_point points[100];
+	uint32_t sizes[100];
+	size_t nr = curve_sizes(1000, b->nr_ids, sizes, 100);
+
+	for (size_t i = 0; i < ARRAY_SIZE(opts); i++) {
+		double from = now_ns();
+
+		if (curve_run(&b->source, &cell, sizes, nr, &opts[i], points, NULL))
+			continue;
+		printf("%s-curve-%s %.1f M/s\n", stream, curve_method(&cell, &opts[i]),
+		       (double)b->nr * 1e3 / (now_ns() - from));
+	}
+}
+
 static void bench_stream(struct bench *b, const char *stream)
 {
 	b->array = (struct array_source){ .block = { .nr = b->nr, .page = b->pages },
@@ -250,8 +267,13 @@ static void bench_stream(struct bench *b, const char *stream)
 		return;
 	printf("%s-stream %.1f M accesses over %.2f M pages\n", stream, (double)b->nr / 1e6,
 	       (double)b->source.nr_distinct_pages / 1e6);
+	b->latency_rate = 1e3 / latency_ns(b->nr_ids);
+	printf("%s-latency-limit %.1f M/s (%.1f ns a dependent random read)\n", stream,
+	       b->latency_rate, 1e3 / b->latency_rate);
 	if (is_wanted(b, "reference"))
 		bench_references(b, stream);
+	if (is_wanted(b, "curve"))
+		bench_curves(b, stream);
 	if (is_wanted(b, "grid"))
 		bench_grids(b, stream);
 	for (const struct model_ops *const *ops = textbook_models; *ops; ops++)

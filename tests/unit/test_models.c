@@ -261,12 +261,42 @@ static void opt_is_never_worse_and_stacks_never_get_worse_with_size(void **state
 	}
 }
 
+static void no_model_takes_more_than_24_bytes_a_page(void **state)
+{
+	enum { IDS = 100000 };
+	static const uint32_t capacities[] = { 1, IDS / 100, IDS / 2, IDS, 10 * IDS };
+	uint64_t params[32];
+
+	for (const struct model_ops *const *ops = textbook_models; *ops; ops++) {
+		if ((*ops)->params)
+			params_defaults((*ops)->params, params, NULL);
+		for (size_t i = 0; i < ARRAY_SIZE(capacities); i++) {
+			const struct model_config config = {
+				.capacity_pages = capacities[i], .nr_ids = IDS,
+				.nr_accesses = 10 * IDS, .params = params,
+			};
+			struct model_counters counters;
+			struct model *model;
+			int code;
+
+			model = (*ops)->create(&config, &code, NULL);
+			assert_non_null(model);
+			(*ops)->counters(model, &counters);
+			if (counters.metadata_bytes > 24ULL * IDS + 65536)
+				fail_msg("%s at %u pages: %.1f bytes a page", (*ops)->name,
+					 capacities[i], (double)counters.metadata_bytes / IDS);
+			(*ops)->destroy(model);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(models_equal_their_oracles),
 		cmocka_unit_test(models_equal_their_oracles_with_truncation),
 		cmocka_unit_test(every_model_has_an_oracle),
+		cmocka_unit_test(no_model_takes_more_than_24_bytes_a_page),
 		cmocka_unit_test(opt_is_never_worse_and_stacks_never_get_worse_with_size),
 	};
 
