@@ -127,6 +127,7 @@ struct kernel_ops;
 struct osdb_params {
 	uint64_t data_bytes;		/* the tables: written whole once, the burst */
 	uint64_t working_set_bytes;	/* of it, read and changed at random afterwards */
+	bool last;			/* the part written last; otherwise spread over the data */
 	uint64_t idle_anon_bytes;	/* touched at the start, never again */
 	uint64_t busy_anon_bytes;	/* touched with every access */
 	uint64_t nr_accesses;		/* to the working set */

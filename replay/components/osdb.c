@@ -10,7 +10,8 @@
  * many pages the kernel leaves to the cache. Real index pages are not equally hot: inner nodes are hit
  * in any case; they are part of the time that does not depend on memory.
  *
- * The working set is spread over the data (every n-th page), as an index's pages are.
+ * The working set is spread over the data (every n-th page), as an index's pages are, unless asked for
+ * otherwise.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,6 +25,8 @@ const struct param osdb_params_table[] = {
 	{ "data", PARAM_BYTES, P(data_bytes), "40M", 4096, 1e12, "bytes", "tables", NULL },
 	{ "working_set", PARAM_BYTES, P(working_set_bytes), "16M", 4096, 1e12, "bytes",
 	  "of it, accessed at random", NULL },
+	{ "last", PARAM_BOOL, P(last), "0", 0, 0, NULL,
+	  "the working set is what was written last, not spread", NULL },
 	{ "idle", PARAM_BYTES, P(idle_anon_bytes), "8704K", 0, 1e12, "bytes",
 	  "process memory touched once", NULL },
 	{ "busy", PARAM_BYTES, P(busy_anon_bytes), "4M", 4096, 1e12, "bytes",
@@ -97,13 +100,14 @@ static int random_accesses(struct osdb *o, const struct osdb_params *p, uint32_t
 
 	for (uint64_t i = 0; i < p->nr_accesses && !ret; i++) {
 		uint64_t nth = rand_next(&rand) % set_pages;
+		uint32_t page = p->last ? data_pages - set_pages + nth : nth * data_pages / set_pages;
 		bool change = rand_unit(&rand) < p->write_share;
 
 		ret = touch(o, busy_first + rand_next(&rand) % busy_pages, DEMAND_ANON);
 		if (!ret)
-			ret = touch(o, nth * data_pages / set_pages, DEMAND_READ);
+			ret = touch(o, page, DEMAND_READ);
 		if (!ret && change)
-			ret = touch(o, nth * data_pages / set_pages, DEMAND_WRITE);
+			ret = touch(o, page, DEMAND_WRITE);
 	}
 	return ret ? ret : flush_block(o);
 }

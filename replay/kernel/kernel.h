@@ -7,6 +7,7 @@
  *	lru.c		lists, per-CPU folio batches, accessed marks
  *	workingset.c	shadow entries and the refault decision
  *	vmscan.c	reclaim: priorities, list balance, scan
+ *	anon.c		anonymous pages, and how much to scan of them and of files
  *	writeback.c	dirty pages and who cleans them
  *	readahead.c	windows, and the folios they are read into
  *
@@ -63,11 +64,13 @@ struct folio_batch {
 struct lruvec {
 	uint64_t nr_pages[NR_LRU_LISTS];
 	uint64_t nonresident_age;
-	uint64_t nr_workingset_activate;
-	uint64_t refaults_snapshot;	/* nr_workingset_activate as flushed, at the last reclaim */
+	/* Of anonymous pages [0] and file pages [1]. */
+	uint64_t nr_workingset_activate[2];
+	uint64_t refaults_snapshot[2];	/* the same as flushed, at the last reclaim */
+	uint64_t cost[2];		/* anon_cost, file_cost: what reclaiming them has cost lately */
 	/* What memory.stat would say: true at the last flush of the statistics. */
 	uint64_t stat_pages[NR_LRU_LISTS];
-	uint64_t stat_workingset_activate;
+	uint64_t stat_workingset_activate[2];
 };
 
 struct memcg {
@@ -153,13 +156,15 @@ struct linux_params {
 	int max_order;			/* of a folio; 0: single pages only; MAX_ORDER_RECORDED */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;
+	bool swap;			/* anonymous pages are replayed, and there is swap for them */
+	uint64_t swappiness;
 };
 
 struct scan_control {
 	uint64_t nr_to_reclaim;
 	uint64_t nr_reclaimed;
 	int priority;
-	bool may_deactivate;	/* is the active file list to be aged? */
+	bool may_deactivate[2];	/* are the active lists to be aged? anon, file */
 	bool force_deactivate;
 	bool skipped_deactivate;
 };
@@ -278,6 +283,12 @@ void workingset_eviction(struct kernel_model *m, uint32_t page);
 uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
 void workingset_age(struct kernel_model *m, uint64_t pages);
 
+/* anon.c. scan: pages to scan of each list. */
+void anon_touch(struct kernel_model *m, uint32_t page, uint32_t run);
+void get_scan_count(const struct kernel_model *m, const struct scan_control *sc,
+		    uint64_t scan[NR_LRU_LISTS]);
+void lru_note_cost(struct kernel_model *m, bool file, uint64_t nr_io, uint64_t nr_rotated);
+
 /* memcg.c. Statistics are as old as the last flush, unless stats_period_ns is 0. */
 enum charge_mode { CHARGE, CHARGE_NORETRY };
 bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode);
@@ -291,17 +302,17 @@ static inline uint64_t stat_pages(const struct kernel_model *m, enum lru_list lr
 	return m->p.stats_period_ns ? m->lruvec.stat_pages[lru] : m->lruvec.nr_pages[lru];
 }
 
-static inline uint64_t stat_workingset_activate(const struct kernel_model *m)
+static inline uint64_t stat_workingset_activate(const struct kernel_model *m, bool file)
 {
-	return m->p.stats_period_ns ? m->lruvec.stat_workingset_activate :
-				      m->lruvec.nr_workingset_activate;
+	return m->p.stats_period_ns ? m->lruvec.stat_workingset_activate[file] :
+				      m->lruvec.nr_workingset_activate[file];
 }
 
 /* vmscan.c. Returns the pages reclaimed, which may be fewer or more than asked for. */
 uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
 
 /* linux.c */
-enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4 };
+enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4, FILL_ANON = 8 };
 
 /* Brings a folio in; false (only with FILL_NORETRY): no room could be made for it. */
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how);

@@ -83,6 +83,10 @@ static const char *const orders[] = {
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
 	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
+	{ "swap", PARAM_BOOL, P(swap), "off", 0, 0, NULL,					\
+	  "replay touches of anonymous pages, with swap for them", NULL },			\
+	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
+	  "memory.swappiness, where there is swap", NULL },					\
 	{ 0 }
 
 static const struct param params_6_18[] = { LINUX_PARAMS("31", "2s", "6.18") };
@@ -340,7 +344,8 @@ static uint16_t fill_flags(struct kernel_model *m, uint32_t page, uint32_t nr, u
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how)
 {
 	uint32_t nr = 1U << order;
-	uint16_t flags, own = PG_RESIDENT | PG_SEEN | (how & FILL_DEMANDED ? PG_DEMANDED : 0);
+	uint16_t flags, own = PG_RESIDENT | PG_SEEN | (how & FILL_DEMANDED ? PG_DEMANDED : 0) |
+			      (how & FILL_ANON ? PG_ANON | PG_MAPPED | PG_YOUNG : 0);
 
 	if (!memcg_charge(m, nr, how & FILL_NORETRY ? CHARGE_NORETRY : CHARGE))
 		return false;
@@ -570,9 +575,14 @@ static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hi
 	case DEMAND_UNCHARGE:
 		memcg_charge_other(m, -(int64_t)r->run);
 		return 0;
+	case DEMAND_ANON:
+		if (!m->p.swap)
+			return 0;
+		lookup_pages(m, r->page, r->run, hit);
+		anon_touch(m, r->page, r->run);
+		return 0;
 	case DEMAND_LIMIT:
 	case DEMAND_EXIT:
-	case DEMAND_ANON:
 	case NR_DEMAND_OPS:
 		break;
 	}
@@ -619,8 +629,8 @@ static int linux_feed(struct kernel_model *m, const struct demand_block *block, 
 static void linux_counters(const struct kernel_model *m, struct replay_counters *out)
 {
 	*out = m->n.c;
-	out->swapped_out = MODEL_COUNTER_NONE;
-	out->swapped_in = MODEL_COUNTER_NONE;
+	if (!m->p.swap)
+		out->swapped_out = out->swapped_in = MODEL_COUNTER_NONE;
 	out->metadata_bytes = m->metadata_bytes;
 }
 

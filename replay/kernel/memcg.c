@@ -33,7 +33,8 @@ void memcg_flush_stats(struct kernel_model *m)
 
 	for (int i = 0; i < NR_LRU_LISTS; i++)
 		lruvec->stat_pages[i] = lruvec->nr_pages[i];
-	lruvec->stat_workingset_activate = lruvec->nr_workingset_activate;
+	for (int file = 0; file < 2; file++)
+		lruvec->stat_workingset_activate[file] = lruvec->nr_workingset_activate[file];
 	m->n.stat_flushes++;
 }
 

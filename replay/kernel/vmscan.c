@@ -3,7 +3,7 @@
  * vmscan.c - reclaim of a memcg that reached its limit: the classic two lists.
  *
  * Follows Linux 6.18 mm/vmscan.c: do_try_to_free_pages(), prepare_scan_control(),
- * inactive_is_low(), get_scan_count() (no swap: file only), shrink_lruvec(), shrink_inactive_list(),
+ * inactive_is_low(), get_scan_count() (anon.c), shrink_lruvec(), shrink_inactive_list(),
  * shrink_folio_list(), folio_check_references(), shrink_active_list(), snapshot_refaults().
  *
  * A pass at priority p wants size >> p pages of each list, in batches of 32, active and inactive in
@@ -32,10 +32,10 @@ static unsigned int int_sqrt(uint64_t x)
 	return r;
 }
 
-static bool inactive_is_low(const struct kernel_model *m)
+static bool inactive_is_low(const struct kernel_model *m, bool file)
 {
-	uint64_t inactive = stat_pages(m, LRU_INACTIVE_FILE);
-	uint64_t active = stat_pages(m, LRU_ACTIVE_FILE);
+	uint64_t inactive = stat_pages(m, file ? LRU_INACTIVE_FILE : LRU_INACTIVE_ANON);
+	uint64_t active = stat_pages(m, file ? LRU_ACTIVE_FILE : LRU_ACTIVE_ANON);
 	uint64_t gb = (inactive + active) >> (30 - PAGE_BITS);
 	unsigned int ratio = gb ? int_sqrt(10 * gb) : 1;
 
@@ -44,12 +44,15 @@ static bool inactive_is_low(const struct kernel_model *m)
 
 static void prepare_scan_control(struct kernel_model *m, struct scan_control *sc)
 {
-	sc->may_deactivate = sc->force_deactivate || inactive_is_low(m) ||
-			     stat_workingset_activate(m) != m->lruvec.refaults_snapshot;
+	for (int file = 0; file < 2; file++)
+		sc->may_deactivate[file] = sc->force_deactivate || inactive_is_low(m, file) ||
+			stat_workingset_activate(m, file) != m->lruvec.refaults_snapshot[file];
 }
 
 static void evict(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
+	if (m->flags[page] & PG_ANON)
+		m->n.c.swapped_out += pages;
 	workingset_eviction(m, page);
 	memcg_uncharge(m, pages);
 	m->n.c.resident_pages -= pages;
@@ -101,13 +104,14 @@ static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pag
  * Takes pages from the inactive tail until @nr are scanned (the last folio may be larger); returns
  * how many were reclaimed. What is put back at the head is not met again in the same batch.
  */
-static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr)
+static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr, enum lru_list lru)
 {
-	uint32_t head = lru_head(m, LRU_INACTIVE_FILE);
+	uint32_t head = lru_head(m, lru);
 	uint64_t nr_reclaimed = 0, nr_dirty = 0, nr_scanned = 0, available;
+	bool file = lru == LRU_INACTIVE_FILE;
 
 	lru_drain(m);
-	available = m->lruvec.nr_pages[LRU_INACTIVE_FILE];
+	available = m->lruvec.nr_pages[lru];
 	while (nr_scanned < nr && nr_scanned < available) {
 		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
 
@@ -118,24 +122,26 @@ static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr)
 	}
 	m->n.c.scanned += nr_scanned;
 	m->n.scan_calls++;
+	lru_note_cost(m, file, file ? 0 : nr_reclaimed, nr_scanned - nr_reclaimed);
 	if (nr_dirty && nr_dirty == nr_scanned)
 		writeback_wakeup(m);
 	return nr_reclaimed;
 }
 
 /* Deactivates pages from the active tail until @nr are scanned. */
-static void shrink_active_list(struct kernel_model *m, uint64_t nr)
+static void shrink_active_list(struct kernel_model *m, uint64_t nr, enum lru_list lru)
 {
-	uint32_t head = lru_head(m, LRU_ACTIVE_FILE);
+	uint32_t head = lru_head(m, lru);
 	uint64_t nr_scanned = 0;
 
 	lru_drain(m);
-	while (nr_scanned < nr && m->lruvec.nr_pages[LRU_ACTIVE_FILE]) {
+	while (nr_scanned < nr && m->lruvec.nr_pages[lru]) {
 		uint32_t page = m->links[head].prev;
 
 		nr_scanned += folio_pages(m, page);
 		lru_del_page(m, page);
-		m->flags[page] = (m->flags[page] & (uint16_t)~PG_ACTIVE) | PG_WORKINGSET;
+		m->flags[page] = (m->flags[page] & (uint16_t)~(PG_ACTIVE | PG_YOUNG)) |
+				 PG_WORKINGSET;
 		lru_add_page(m, page);
 	}
 	m->n.refills += nr_scanned;
@@ -151,30 +157,67 @@ static uint64_t take(uint64_t *left, uint64_t most)
 	return nr;
 }
 
-/* One pass over the file lists at sc->priority. */
+static uint64_t shrink_list(struct kernel_model *m, struct scan_control *sc, enum lru_list lru,
+			    uint64_t nr)
+{
+	bool active = lru == LRU_ACTIVE_ANON || lru == LRU_ACTIVE_FILE;
+
+	if (!active)
+		return shrink_inactive_list(m, nr, lru);
+	if (sc->may_deactivate[lru == LRU_ACTIVE_FILE])
+		shrink_active_list(m, nr, lru);
+	else
+		sc->skipped_deactivate = true;
+	return 0;
+}
+
+/*
+ * Enough was reclaimed: the kind of page with less left to scan stops here, the other goes on until it
+ * was scanned in the same proportion of what was asked for.
+ */
+static void scan_in_proportion(uint64_t nr[NR_LRU_LISTS], const uint64_t target[NR_LRU_LISTS])
+{
+	uint64_t nr_anon = nr[LRU_INACTIVE_ANON] + nr[LRU_ACTIVE_ANON];
+	uint64_t nr_file = nr[LRU_INACTIVE_FILE] + nr[LRU_ACTIVE_FILE], pct;
+	enum lru_list stop = nr_file > nr_anon ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE;
+	enum lru_list go = stop == LRU_INACTIVE_ANON ? LRU_INACTIVE_FILE : LRU_INACTIVE_ANON;
+
+	pct = (nr[stop] + nr[stop + 1]) * 100 / (target[stop] + target[stop + 1] + 1);
+	nr[stop] = nr[stop + 1] = 0;
+	for (int i = 0; i < 2; i++) {
+		uint64_t scanned = target[go + i] - nr[go + i];
+		uint64_t want = target[go + i] * (100 - pct) / 100;
+
+		nr[go + i] = want > scanned ? want - scanned : 0;
+	}
+}
+
+/* One pass over the lists at sc->priority. */
 static void shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
 {
-	uint64_t inactive = m->lruvec.nr_pages[LRU_INACTIVE_FILE] >> sc->priority;
-	uint64_t active = m->lruvec.nr_pages[LRU_ACTIVE_FILE] >> sc->priority;
-	uint64_t nr_reclaimed = 0;
+	uint64_t nr[NR_LRU_LISTS], target[NR_LRU_LISTS], nr_reclaimed = 0;
+	bool proportional = false;
 
-	while (inactive || active) {
-		if (inactive)
-			nr_reclaimed += shrink_inactive_list(m, take(&inactive,
-								     m->p.cluster_pages));
-		if (active) {
-			uint64_t nr = take(&active, m->p.cluster_pages);
-
-			if (sc->may_deactivate)
-				shrink_active_list(m, nr);
-			else
-				sc->skipped_deactivate = true;
-		}
-		/* Enough in this pass, and no other kind of page to be in proportion with. */
-		if (nr_reclaimed >= sc->nr_to_reclaim)
+	get_scan_count(m, sc, nr);
+	for (int lru = 0; lru < NR_LRU_LISTS; lru++)
+		target[lru] = nr[lru];
+	while (nr[LRU_INACTIVE_ANON] || nr[LRU_ACTIVE_FILE] || nr[LRU_INACTIVE_FILE]) {
+		for (int lru = 0; lru < NR_LRU_LISTS; lru++)
+			if (nr[lru])
+				nr_reclaimed += shrink_list(m, sc, (enum lru_list)lru,
+							    take(&nr[lru], m->p.cluster_pages));
+		if (nr_reclaimed < sc->nr_to_reclaim || proportional)
+			continue;
+		/* No other kind of page to be in proportion with: done. */
+		if (!(nr[LRU_INACTIVE_ANON] + nr[LRU_ACTIVE_ANON]) ||
+		    !(nr[LRU_INACTIVE_FILE] + nr[LRU_ACTIVE_FILE]))
 			break;
+		scan_in_proportion(nr, target);
+		proportional = true;
 	}
 	sc->nr_reclaimed += nr_reclaimed;
+	if (m->p.swap && m->p.swappiness && inactive_is_low(m, false))
+		shrink_active_list(m, m->p.cluster_pages, LRU_ACTIVE_ANON);
 }
 
 static uint64_t do_try_to_free_pages(struct kernel_model *m, struct scan_control *sc)
@@ -186,7 +229,8 @@ static uint64_t do_try_to_free_pages(struct kernel_model *m, struct scan_control
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;
 	}
-	m->lruvec.refaults_snapshot = stat_workingset_activate(m);
+	for (int file = 0; file < 2; file++)
+		m->lruvec.refaults_snapshot[file] = stat_workingset_activate(m, file);
 	return sc->nr_reclaimed;
 }
 

@@ -8,7 +8,8 @@
  * The clock is nonresident_age, which advances by one for each page that leaves the inactive list,
  * by eviction or by activation. A page's age is kept when it is evicted; when it comes back, the
  * difference is the number of inactive slots that it lacked. If the active pages of its memcg could
- * have given that many, it is put straight onto the active list, where it challenges them.
+ * have given that many, it is put straight onto the active list, where it challenges them. With
+ * swap, anonymous pages could have given way too.
  *
  * The comparison uses the memcg's statistics, which are up to stats_period old (memcg.c): in the
  * first seconds of a new memcg nothing is ever 'recent', as the active list reads as empty.
@@ -207,8 +208,16 @@ void workingset_eviction(struct kernel_model *m, uint32_t page)
 static bool refault_is_recent(const struct kernel_model *m, uint32_t page)
 {
 	uint32_t distance = (uint32_t)m->lruvec.nonresident_age - m->links[page].next;
+	bool file = !(m->flags[page] & PG_ANON);
+	uint64_t workingset_size = stat_pages(m, LRU_ACTIVE_FILE);
 
-	return distance <= stat_pages(m, LRU_ACTIVE_FILE);
+	if (!file)
+		workingset_size += stat_pages(m, LRU_INACTIVE_FILE);
+	if (m->p.swap)
+		workingset_size += stat_pages(m, LRU_ACTIVE_ANON) +
+				   (file ? stat_pages(m, LRU_INACTIVE_ANON) : 0);
+
+	return distance <= workingset_size;
 }
 
 /*
@@ -221,6 +230,8 @@ uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t page
 	if (!refault_is_recent(m, page))
 		return 0;
 	workingset_age(m, pages);
-	m->lruvec.nr_workingset_activate += pages;
+	m->lruvec.nr_workingset_activate[!(m->flags[page] & PG_ANON)] += pages;
+	if (m->flags[page] & PG_WORKINGSET)
+		lru_note_cost(m, !(m->flags[page] & PG_ANON), pages, 0);
 	return PG_ACTIVE | (m->flags[page] & PG_WORKINGSET);
 }
