@@ -383,6 +383,7 @@ static void read_all(const uint8_t *data, size_t bytes, uint32_t nr)
 				sum += (uint8_t)value.text[i];
 		}
 	}
+	(void)sum;
 	event_block_free(block);
 }
 
