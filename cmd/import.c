@@ -17,6 +17,7 @@
 
 #include "capture/import.h"
 #include "cmd/cmd.h"
+#include "cmd/out.h"
 
 struct shared {
 	struct import_result result;
@@ -182,23 +183,34 @@ static void unparsed_print(const struct command *self, const char *path,
 	fprintf(stderr, "pagereel %s: '%s': %" PRIu64 " of %" PRIu64 " lines not understood%s\n",
 		self->name, path, r->nr_unparsed, r->nr_lines,
 		r->nr_unparsed > 1 ? ", such as" : "");
-	for (uint64_t i = 0; i < IMPORT_EXAMPLES && i < r->nr_unparsed; i++)
-		fprintf(stderr, "  line %" PRIu64 ": %s\n", r->example_line[i], r->example[i]);
+	for (uint64_t i = 0; i < IMPORT_EXAMPLES && i < r->nr_unparsed; i++) {
+		char text[4 * sizeof(r->example[i])];
+
+		out_text_escape(text, sizeof(text), r->example[i], strlen(r->example[i]), NULL);
+		fprintf(stderr, "  line %" PRIu64 ": %s\n", r->example_line[i], text);
+	}
+}
+
+static int input_check(const char *db, const char *path, enum import_format format, struct err *err)
+{
+	enum import_format found;
+
+	if (access(path, R_OK))
+		return err_sys(err, -errno, "cannot open '%s'", path);
+	if (store_same_file(db, path))
+		return err_set(err, -EINVAL, "cannot import '%s' into itself", path);
+	return format == IMPORT_AUTO ? import_sniff(path, &found, err) : 0;
 }
 
 /* Nothing is created before every input is known to exist and its format is known. */
-static int inputs_check(char *const *paths, int nr, enum import_format format, struct err *err)
+static int inputs_check(const char *db, char *const *paths, int nr, enum import_format format,
+			struct err *err)
 {
-	for (int i = 0; i < nr; i++) {
-		enum import_format found;
-		int ret = access(paths[i], R_OK) ?
-				  err_sys(err, -errno, "cannot open '%s'", paths[i]) :
-			  format == IMPORT_AUTO ? import_sniff(paths[i], &found, err) : 0;
+	int ret = 0;
 
-		if (ret)
-			return ret;
-	}
-	return 0;
+	for (int i = 0; !ret && i < nr; i++)
+		ret = input_check(db, paths[i], format, err);
+	return ret;
 }
 
 static int import_all(const struct command *self, const char *db, char *const *paths, int nr,
@@ -243,9 +255,11 @@ static int import_command(const struct command *self, int argc, char **argv)
 		return cmd_usage(self, "no output file (-o RUN.db)");
 	if (nr == 0)
 		return cmd_usage(self, "no FILE to import");
+	if (append && force)
+		return cmd_usage(self, "--append and --force exclude each other");
 	if (import_format_parse(format, &import.format, &err))
 		return cmd_usage(self, "%s", err.text);
-	ret = inputs_check(argv, nr, import.format, &err);
+	ret = inputs_check(db, argv, nr, import.format, &err);
 	if (ret)
 		return cmd_fail(self, ret, &err);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

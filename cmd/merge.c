@@ -11,6 +11,23 @@ struct merge_opts {
 	bool force, append;
 };
 
+/* Before ALL.db is made, or replaced: every input opens, and none of them is ALL.db. */
+static int inputs_check(const char *out, char **paths, int nr, struct err *err)
+{
+	int code = 0;
+
+	for (int i = 0; !code && i < nr; i++) {
+		struct store *store;
+
+		if (store_same_file(out, paths[i]))
+			return err_set(err, -EINVAL, "cannot merge '%s' into itself", paths[i]);
+		code = store_open(&store, paths[i], STORE_READONLY, err);
+		if (!code)
+			store_close(store, NULL);
+	}
+	return code;
+}
+
 static int merge_inputs(struct store *store, char **paths, int nr, struct err *err)
 {
 	int code = 0;
@@ -58,6 +75,9 @@ static int merge_run(const struct command *self, int argc, char **argv)
 	if (o.append && o.force)
 		return cmd_usage(self, "--append and --force exclude each other");
 	is_new = !o.append || access(o.out, F_OK);
+	code = inputs_check(o.out, argv, nr, &err);
+	if (code)
+		return cmd_fail(self, code, &err);
 	code = store_create(&store, o.out, (o.force ? STORE_FORCE : 0) |
 			    (o.append ? STORE_APPEND : 0), &err);
 	if (code)

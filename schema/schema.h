@@ -245,6 +245,9 @@ int store_validation(struct store *store, const struct result_key *key, const ch
  */
 int store_merge(struct store *into, const char *path, struct err *err);
 
+/* True if both paths lead to one existing file: what is read must not be replaced by what is made. */
+bool store_same_file(const char *a, const char *b);
+
 /* ---- page events, packed --------------------------------------------------------------------- */
 
 enum { PAGE_CHUNK_EVENTS = 16384 };

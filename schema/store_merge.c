@@ -640,7 +640,7 @@ static int merge_all(struct merge *m, struct err *err)
 	return code ? code : copy_profiles(m, err);
 }
 
-static bool same_file(const char *a, const char *b)
+bool store_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -652,7 +652,7 @@ int store_merge(struct store *into, const char *path, struct err *err)
 	struct merge m = { .into = into };
 	int code;
 
-	if (same_file(into->path, path))
+	if (store_same_file(into->path, path))
 		return err_set(err, -EINVAL, "cannot merge '%s' into itself", path);
 	code = store_open(&m.from, path, STORE_READONLY, err);
 	if (!code)

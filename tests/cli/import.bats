@@ -303,6 +303,29 @@ recording() {
 	done
 }
 
+@test "the output is never one of the inputs, and --force does not remove it" {
+	cp $data/linux-6.12-v6.dat "$BATS_TEST_TMPDIR/in.dat"
+	run ./pagereel import --force -o "$BATS_TEST_TMPDIR/in.dat" "$BATS_TEST_TMPDIR/in.dat"
+	[ "$status" = 2 ]
+	[[ $output = *"into itself"* ]]
+	cmp $data/linux-6.12-v6.dat "$BATS_TEST_TMPDIR/in.dat"
+	run ./pagereel import --force --append -o "$db" $data/linux-6.12-v6.dat
+	[ "$status" = 2 ]
+}
+
+@test "a FIFO that nobody writes to is refused, not waited for" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	run timeout 10 ./pagereel import -o "$db" "$BATS_TEST_TMPDIR/fifo"
+	[ "$status" = 3 ]
+	[[ $output = *"not a regular file"* ]]
+}
+
+@test "lines that are not understood cannot drive the terminal" {
+	printf 'a \033[2J line\n12\n13\n' >"$BATS_TEST_TMPDIR/ids"
+	run ./pagereel import -o "$db" -f ids "$BATS_TEST_TMPDIR/ids"
+	[[ $output = *'line 1: a \x1b[2J line'* ]]
+}
+
 @test "a damaged trace.dat never crashes the import, and never the database" {
 	local f=$BATS_TEST_TMPDIR/bad.dat n=0 base at
 	for base in linux-6.12-v6.dat linux-6.12-2cpus.dat; do

@@ -22,6 +22,21 @@ setup() {
 	[ "$(rows "$t/all.db" "PRAGMA integrity_check")" = ok ]
 }
 
+@test "an input that is the output, or that does not open, costs no file" {
+	synth "$t/a.db" 'seq:file=1M'
+	synth "$t/old.db" 'seq:file=2M'
+	for inputs in "$t/a.db $t/old.db" "$t/a.db $t/none.db" "$t/a.db $BATS_TEST_FILENAME"; do
+		cp "$t/old.db" "$t/kept"
+		run ./pagereel merge -o "$t/old.db" --force $inputs
+		[ "$status" != 0 ]
+		cmp "$t/old.db" "$t/kept"
+	done
+	run ./pagereel merge -o "$t/a.db" --force "$t/a.db"
+	[ "$status" = 2 ]
+	[[ $output = *"into itself"* ]]
+	[ "$(rows "$t/a.db" "SELECT count(*) FROM capture")" = 1 ]
+}
+
 @test "shards of a replay merge to the results of one run" {
 	synth "$t/run.db" 'zipf:file=8M,theta=0.8,accesses=20K,seed=3'
 	grid=(-m lru,fifo,clock -M 1M,2M,4M)
