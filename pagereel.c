@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pagereel.c - finds the command and runs it. */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -7,6 +8,14 @@
 #ifndef PAGEREEL_VERSION
 #define PAGEREEL_VERSION "0.1"
 #endif
+
+static int finish(FILE *out)
+{
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	fprintf(stderr, "pagereel: cannot write the output: %s\n", strerror(errno));
+	return 4;
+}
 
 static int help_print(FILE *out)
 {
@@ -16,7 +25,7 @@ static int help_print(FILE *out)
 		     "Usage: pagereel COMMAND [OPTION]... (each has --help)\n\nCommands:\n");
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
-	return fflush(out) ? 4 : 0;
+	return finish(out);
 }
 
 static int complain_unknown(const char *word)
@@ -45,7 +54,7 @@ int main(int argc, char **argv)
 		return help_print(stdout);
 	if (!strcmp(argv[1], "--version")) {
 		printf("pagereel %s\n", PAGEREEL_VERSION);
-		return fflush(stdout) ? 4 : 0;
+		return finish(stdout);
 	}
 	for (const struct command *const *c = commands; *c; c++)
 		if (!strcmp((*c)->name, argv[1]))

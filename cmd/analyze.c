@@ -166,12 +166,12 @@ static int list_print(const struct command *self, enum out_format format)
 {
 	static const struct out_column columns[] = { { .name = "name" }, { .name = "purpose" } };
 	struct out *out = out_begin(stdout, format, columns, ARRAY_SIZE(columns));
+	int code;
 
 	for (const struct analysis *a = analyses; out && a->name; a++)
 		out_row(out, (struct value[]){ VALUE_OF_TEXT(a->name), VALUE_OF_TEXT(a->purpose) });
-	if (!out || out_end(out))
-		return cmd_fail(self, -EIO, NULL);
-	return cmd_finish(self);
+	code = out ? out_end(out) : -ENOMEM;
+	return code ? cmd_fail(self, code, NULL) : cmd_finish(self);
 }
 
 static int complain_unknown(const struct command *self, const char *word)

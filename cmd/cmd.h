@@ -58,7 +58,10 @@ extern const struct command *const commands[];
 int opts_parse(const struct command *self, const struct opt *opts, int argc, char **argv,
 	       bool stop_at_first, char ***rest, int *status);
 
-/* "pagereel capture: TEXT" on stderr; returns err_exit_status(code). */
+/*
+ * "pagereel capture: TEXT" on stderr; returns err_exit_status(code). Where stdout has failed, that is
+ * the error, and the status 4.
+ */
 int cmd_fail(const struct command *self, int code, const struct err *err);
 /* The same with exit status 2 and a pointer to --help. */
 int cmd_usage(const struct command *self, const char *fmt, ...)

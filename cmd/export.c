@@ -187,8 +187,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.args = "[OPTION]... RUN.db [TABLE|VIEW]...",
 	.summary = "Write tables and views as CSV or NDJSON, page events included.",
-	.examples = "  pagereel export run.db -o run.csv\n"
-		    "  pagereel export run.db page_event reclaim_episode -f ndjson -o run.ndjson\n"
+	.examples = "  pagereel export run.db -o tables\n"
+		    "  pagereel export run.db page_event reclaim_episode -f ndjson -o out\n"
 		    "  pagereel export run.db replay_result | head\n",
 	.run = export_run,
 };

@@ -139,9 +139,16 @@ int opts_parse(const struct command *self, const struct opt *opts, int argc, cha
 	return argc - optind;
 }
 
+static int output_failed(const struct command *self, int code)
+{
+	fprintf(stderr, "pagereel %s: cannot write the output: %s\n", self->name, strerror(-code));
+	return 4;
+}
+
 int cmd_fail(const struct command *self, int code, const struct err *err)
 {
-	fflush(stdout);
+	if (fflush(stdout) || ferror(stdout))	/* not a full disk under the database: 4, not 5 */
+		return output_failed(self, code);
 	fprintf(stderr, "pagereel %s: %s\n", self->name,
 		err && err->text[0] ? err->text : strerror(-code));
 	return err_exit_status(code);
@@ -162,10 +169,7 @@ int cmd_usage(const struct command *self, const char *fmt, ...)
 
 int cmd_finish(const struct command *self)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "pagereel %s: cannot write the output: %s\n", self->name,
-			strerror(errno));
-		return 4;
-	}
+	if (fflush(stdout) || ferror(stdout))
+		return output_failed(self, errno ? -errno : -EIO);
 	return 0;
 }

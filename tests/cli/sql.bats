@@ -119,8 +119,19 @@ setup() {
 
 @test "a full disk under the output is an error" {
 	run bash -c './pagereel sql "$1" "SELECT 1" > /dev/full' _ "$db"
-	[ "$status" != 0 ]
+	[ "$status" = 4 ]
 	[[ $output = *"cannot write"* ]]
+}
+
+@test "a full disk under the output is the same error of every command" {
+	for command in --help --version models 'info --help' 'analyze --list' "info $db" "analyze $db" \
+		"export $db page_event" "sql $db --format json 'SELECT * FROM page_event'" \
+		"replay $db -m lru -M 1M" "synth --force -o $BATS_TEST_TMPDIR/x.db seq"; do
+		run bash -c "./pagereel $command > /dev/full"
+		echo "$command: $status $output"
+		[ "$status" = 4 ]
+		[[ $output = *"cannot write the output: No space left on device"* ]]
+	done
 }
 
 @test "text from the database cannot drive the terminal" {
