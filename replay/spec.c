@@ -211,6 +211,8 @@ static int size_pages(const char *text, uint64_t footprint_pages, double *pages,
 	if (nr && text[nr - 1] == '%') {
 		ret = parse_pct(text, 1e6, &pct, err);
 		*pages = ret ? 0 : pct / 100 * (double)footprint_pages;
+		if (!ret && pct > 0 && *pages < 1)
+			*pages = 1;	/* a share of a small footprint is still something */
 	} else {
 		ret = parse_size_bytes(text, &bytes, err);
 		*pages = ret ? 0 : (double)bytes / PAGE_BYTES;

@@ -14,7 +14,7 @@ void *model_alloc(uint64_t bytes)
 
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
-	if (bytes < 4 * HUGE_BYTES)
+	if (bytes < HUGE_BYTES)
 		return calloc(1, bytes ? bytes : 1);
 	if (posix_memalign(&memory, HUGE_BYTES, bytes))
 		return NULL;
