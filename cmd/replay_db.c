@@ -200,11 +200,10 @@ static void fact_take(struct query *query, struct replay_context *context)
 /* schema/replay_context.sql: rows of (fact, value), the facts by the names above. */
 extern const char sql_schema_replay_context[];
 
-static int context_read(struct store *store, const struct demand_info *info,
+static int context_read(struct store *store, const struct demand_info *info, const char *path,
 			struct replay_context *context, struct err *err)
 {
-	char path[1024];
-	const char *limited;	/* NULL: no limit was recorded */
+	const char *limited = *path ? path : NULL;	/* NULL: no limit was recorded */
 	struct query *query;
 	int ret;
 
@@ -213,10 +212,6 @@ static int context_read(struct store *store, const struct demand_info *info,
 		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
 		.swappiness = 60,
 	};
-	ret = replay_memcg_path(store, info->capture_id, path, sizeof(path), err);
-	if (ret)
-		return ret;
-	limited = *path ? path : NULL;
 	ret = query_open(store, &query, sql_schema_replay_context, err);
 	if (ret)
 		return ret;
@@ -229,19 +224,32 @@ static int context_read(struct store *store, const struct demand_info *info,
 	return ret;
 }
 
+/* Was @event recorded, in a table of its name? */
+static int has_event(struct store *store, int64_t capture_id, const char *event, bool *has,
+		     struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(capture_id), VALUE_OF_TEXT(event) };
+	int64_t there = 0;
+	bool found;
+	int ret = store_get_int(store, "SELECT count(*) FROM event_type WHERE capture_id = ?1"
+				" AND name = ?2 AND table_name = ?2 AND nr_events > 0",
+				values, 2, &there, &found, err);
+
+	*has = there > 0;
+	return ret;
+}
+
 /* When the worker flushed the memcg statistics for the first time, if that was recorded. */
 static int flush_read(struct store *store, const struct demand_info *info,
 		      struct replay_context *context, struct err *err)
 {
 	const struct value values[] = { VALUE_OF_INT(info->capture_id),
 					VALUE_OF_INT((int64_t)info->first_ts_ns) };
-	int64_t there = 0, ts_ns = 0;
-	bool found;
-	int ret = store_get_int(store, "SELECT count(*) FROM event_type WHERE capture_id = ?1"
-				" AND name = 'memcg_flush_stats' AND table_name IS NOT NULL"
-				" AND nr_events > 0", values, 1, &there, &found, err);
+	int64_t ts_ns = 0;
+	bool has, found;
+	int ret = has_event(store, info->capture_id, "memcg_flush_stats", &has, err);
 
-	if (ret || !there)
+	if (ret || !has)
 		return ret;
 	ret = store_get_int(store, "SELECT min(ts_ns) FROM memcg_flush_stats WHERE capture_id = ?1"
 			    " AND ts_ns >= ?2 AND force", values, 2, &ts_ns, &found, err);
@@ -250,16 +258,46 @@ static int flush_read(struct store *store, const struct demand_info *info,
 	return ret;
 }
 
+/*
+ * The window that misses of the replayed tasks had, where readahead's own events tell: a file
+ * system may have more than its device (btrfs has 4 MiB, under a name that no file leads to).
+ */
+static int window_read(struct store *store, const struct demand_info *info, const char *path,
+		       struct replay_context *context, struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(info->capture_id),
+					VALUE_OF_INT(info->stream_id), VALUE_OF_TEXT(path) };
+	int64_t pages = 0;
+	bool has, found;
+	int ret = has_event(store, info->capture_id, "page_cache_sync_ra", &has, err);
+
+	if (ret || !has)
+		return ret;
+	ret = store_get_int(store, "SELECT ra_pages FROM page_cache_sync_ra WHERE capture_id = ?1"
+			    " AND pid IN (SELECT pid FROM demand_task WHERE stream_id = ?2"
+			    " AND (?3 = '' OR cgroup = ?3))"
+			    " GROUP BY ra_pages ORDER BY count(*) DESC LIMIT 1",
+			    values, 3, &pages, &found, err);
+	if (!ret && found && pages > 0 && pages < UINT32_MAX)
+		context->read_ahead_pages = (uint32_t)pages;
+	return ret;
+}
+
 int replay_surroundings_read(struct store *store, const struct demand_info *info,
 			     const struct demand_source *source,
 			     struct replay_surroundings *around, struct err *err)
 {
+	char path[1024];
 	int ret;
 
 	memset(around, 0, sizeof(*around));
-	ret = context_read(store, info, &around->context, err);
+	ret = replay_memcg_path(store, info->capture_id, path, sizeof(path), err);
+	if (!ret)
+		ret = context_read(store, info, path, &around->context, err);
 	if (!ret)
 		ret = flush_read(store, info, &around->context, err);
+	if (!ret)
+		ret = window_read(store, info, path, &around->context, err);
 	if (!ret)
 		ret = extents_read(store, info, around, err);
 	return ret ? ret : replay_hints(source, around->extents, around->nr_extents, err);
