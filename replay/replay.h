@@ -38,6 +38,7 @@ enum file_reading {
 	READING_AHEAD,		/* fills that nobody had asked for yet were seen in it */
 	READING_EXACT,		/* none were: as after POSIX_FADV_RANDOM */
 	READING_NEVER,		/* no read(2): metadata, mappings; its fills come as recorded */
+	READING_MAPPED_RANDOM,	/* faults without readahead: as after MADV_RANDOM */
 };
 
 /* A run of neighbouring page ids in one file (or address space): ids first_id .. first_id+pages-1. */

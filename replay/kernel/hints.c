@@ -7,6 +7,8 @@
  * any read(2) is metadata or was mapped; models do not know when its pages are wanted, so they take
  * its fills as they were recorded.
  *
+ * Likewise a mapping whose faults bring in nothing else has MADV_RANDOM.
+ *
  * With fewer than FEW_PAGES distinct pages that may be chance: such a file is taken to be read as
  * files are by default. The other way round, a large file that was cached throughout shows no fills
  * either, and is taken for one read without readahead, wrongly where its pages would leave at a
@@ -24,6 +26,7 @@ struct seen {
 	uint32_t file_id;
 	uint64_t read_pages;		/* distinct */
 	uint64_t ahead_pages;
+	uint64_t fault_pages;
 };
 
 struct counting {
@@ -70,13 +73,15 @@ static int count_block(struct counting *c, const struct demand_block *block, str
 		uint32_t page = block->page[i], run = block->run ? block->run[i] : 1;
 		enum demand_op op = block->op ? (enum demand_op)block->op[i] : DEMAND_READ;
 
-		if (op != DEMAND_READ && op != DEMAND_READAHEAD)
+		if (op != DEMAND_READ && op != DEMAND_READAHEAD && op != DEMAND_FAULT)
 			continue;
 		if ((uint64_t)page + run > c->nr_ids)
 			return err_set(err, -EBADMSG, "demand record wants page %llu of %u",
 				       (unsigned long long)page + run - 1, c->nr_ids);
 		if (op == DEMAND_READ)
 			count_read(c, page, run);
+		else if (op == DEMAND_FAULT)
+			seen_at(c, page)->fault_pages += run;
 		else
 			seen_at(c, page)->ahead_pages += run;
 	}
@@ -117,6 +122,7 @@ static size_t merge_files(struct seen *seen, size_t nr)
 		if (nr_files && seen[nr_files - 1].file_id == seen[i].file_id) {
 			seen[nr_files - 1].read_pages += seen[i].read_pages;
 			seen[nr_files - 1].ahead_pages += seen[i].ahead_pages;
+			seen[nr_files - 1].fault_pages += seen[i].fault_pages;
 		} else {
 			seen[nr_files++] = seen[i];
 		}
@@ -127,7 +133,9 @@ static size_t merge_files(struct seen *seen, size_t nr)
 static enum file_reading judge(const struct seen *seen)
 {
 	if (!seen->read_pages)
-		return READING_NEVER;
+		return seen->fault_pages >= FEW_PAGES &&
+		       seen->ahead_pages <= seen->fault_pages / STRAY_SHARE ?
+		       READING_MAPPED_RANDOM : READING_NEVER;
 	if (seen->ahead_pages > seen->read_pages / STRAY_SHARE)
 		return READING_AHEAD;
 	return seen->read_pages >= FEW_PAGES ? READING_EXACT : READING_AHEAD;

@@ -131,6 +131,7 @@ struct file_state {
 	uint32_t last_page, last_task;	/* of a replay that does not model readahead */
 	struct readers *readers;	/* of one that does; made at the first read */
 	enum readahead_mode readahead;	/* not AUTO */
+	bool no_recency;		/* its mappings' accessed bits do not count */
 };
 
 enum ra_rules {

@@ -158,6 +158,7 @@ static enum readahead_mode file_readahead(const struct kernel_model *m, enum fil
 		return READAHEAD_RANDOM;
 	case READING_UNKNOWN:
 	case READING_NEVER:
+	case READING_MAPPED_RANDOM:
 		break;
 	}
 	return READAHEAD_RECORDED;
@@ -201,6 +202,7 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 
 		m->extent_file[i] = (uint32_t)(file - m->files);
 		m->files[m->extent_file[i]].readahead = file_readahead(m, from[i].reading);
+		m->files[m->extent_file[i]].no_recency = from[i].reading == READING_MAPPED_RANDOM;
 		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
 			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
 	}
@@ -438,22 +440,30 @@ static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool
 	return 0;
 }
 
-/* A touch through a page table: the accessed bit is found by reclaim, nothing is marked now. */
+/*
+ * A touch through a page table: the accessed bit is found by reclaim, nothing is marked now - and not
+ * even found where the mapping has MADV_RANDOM or MADV_SEQUENTIAL (vma_has_recency()).
+ */
 static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
+	uint16_t mapped = PG_MAPPED | (page_file(m, page)->no_recency ? 0 : PG_YOUNG);
+
 	for (uint32_t end = page + run; page < end; page++) {
 		if (!(m->flags[page] & PG_RESIDENT))
 			fill_folio(m, page, 0, 0);
 		demand_page(m, page);
-		m->flags[folio_head(m, page)] |= PG_MAPPED | PG_YOUNG;
+		m->flags[folio_head(m, page)] |= mapped;
 	}
 }
 
+/* Fault-around maps what is there; on x86 its page table entries start out accessed. */
 static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
+	uint16_t mapped = PG_MAPPED | (page_file(m, page)->no_recency ? 0 : PG_YOUNG);
+
 	for (uint32_t i = 0; i < run; i++, page++)
 		if (m->flags[page] & PG_RESIDENT)
-			m->flags[folio_head(m, page)] |= PG_MAPPED;
+			m->flags[folio_head(m, page)] |= mapped;
 }
 
 static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)

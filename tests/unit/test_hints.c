@@ -57,11 +57,33 @@ static void one_stray_page_is_no_readahead(void **state)
 	assert_int_equal(extents[0].reading, READING_EXACT);
 }
 
+static void a_mapping_without_readahead_has_no_recency(void **state)
+{
+	struct replay_extent extents[] = {
+		{ .pages = 500, .file_id = 9 }, { .first_id = 500, .pages = 500, .file_id = 10 },
+	};
+	static uint32_t page[1001], run[1001];
+	static uint8_t op[1001];
+	struct array_source array = {
+		.block = { .nr = 1001, .page = page, .run = run, .op = op }, .nr_ids = 1000,
+	};
+	struct demand_source source;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		page[i] = i, run[i] = 1, op[i] = DEMAND_FAULT;
+	page[1000] = 600, run[1000] = 16, op[1000] = DEMAND_READAHEAD;
+	assert_int_equal(array_source_init(&array, &source), 0);
+	assert_int_equal(replay_hints(&source, extents, 2, NULL), 0);
+	assert_int_equal(extents[0].reading, READING_MAPPED_RANDOM);
+	assert_int_equal(extents[1].reading, READING_NEVER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_told_apart_by_how_they_were_read),
 		cmocka_unit_test(one_stray_page_is_no_readahead),
+		cmocka_unit_test(a_mapping_without_readahead_has_no_recency),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
