@@ -203,7 +203,8 @@ static void sum_up(struct run *run)
 	r->machine_cpus = flush_ns / NS_PER_S / seconds;
 	r->service_share_pct = 100 * r->counters.flush_ns[FLUSH_BY_REFAULT] / NS_PER_S / seconds /
 			       run->load->service_cpus;
-	qsort(run->added.value, run->added.nr, sizeof(double), compare_double);
+	if (run->added.nr)
+		qsort(run->added.value, run->added.nr, sizeof(double), compare_double);
 	r->flush_p50_ns = run->added.nr ? samples_quantile(&run->added, run->added.nr, 0.5) : NAN;
 	r->added_p99_ns = samples_quantile(&run->added, r->nr_refaults, 0.99);
 	r->added_p999_ns = samples_quantile(&run->added, r->nr_refaults, 0.999);

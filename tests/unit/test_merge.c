@@ -295,7 +295,7 @@ static void shards_merge_to_the_tables_of_one_run(void **state)
 	add_stream(base, 1, 2);
 	store_close(base, NULL);
 	for (int i = 0; i < 3; i++) {
-		char name[16];
+		char name[32];
 		struct store *part;
 
 		snprintf(name, sizeof(name), "part%d.db", i);
@@ -318,7 +318,7 @@ static void shards_merge_to_the_tables_of_one_run(void **state)
 	/* and onto a copy of the base as well */
 	all = reopen("base.db");
 	for (int i = 0; i < 3; i++) {
-		char name[16];
+		char name[32];
 
 		snprintf(name, sizeof(name), "part%d.db", i);
 		merge(all, name);
