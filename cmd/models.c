@@ -80,7 +80,7 @@ static int check_chosen(const struct command *self, char *const *chosen, int nr_
 	return 0;
 }
 
-/* ---- for people -------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void param_print(const struct param *p)
 {
@@ -134,7 +134,7 @@ static void models_print(char *const *chosen, int nr_chosen)
 	}
 }
 
-/* ---- for programs ------------------------------------------------------------------------------ */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void json_text(FILE *out, const char *text)
 {

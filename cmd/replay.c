@@ -75,7 +75,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- what to run ------------------------------------------------------------------------------- */
+/* ---- what to run ----------------------------------------------------------------------------- */
 
 static int parse_grid(struct replay *r, struct err *err)
 {
@@ -162,7 +162,7 @@ static int make_grid(struct replay *r, struct err *err)
 	return 0;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void status_print(struct replay *r, uint64_t done, uint64_t total, uint64_t now)
 {
@@ -349,7 +349,7 @@ static int run_curves(struct replay *r, struct err *err)
 	return ret;
 }
 
-/* ---- printing ---------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void warn_completeness(const struct replay *r)
 {
@@ -417,7 +417,7 @@ static int print_results(struct replay *r, struct err *err)
 	return ret < 0 ? ret : code;
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void replay_release(struct replay *r)
 {

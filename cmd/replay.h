@@ -7,7 +7,7 @@
 #include "replay/replay.h"
 #include "schema/schema.h"
 
-/* ---- whose demand (replay_tasks.c) --------------------------------------------------------------- */
+/* ---- whose demand (replay_tasks.c) ----------------------------------------------------------- */
 
 /* The tasks of a stream that are replayed; zeroed: all. */
 struct replay_tasks {
@@ -31,7 +31,7 @@ int replay_tasks_filter(const struct replay_tasks *tasks, struct kept_records **
 			struct demand_block *block, struct err *err);
 void kept_records_free(struct kept_records *kept);
 
-/* ---- the database as the engine's source ---------------------------------------------------------- */
+/* ---- the database as the engine's source ----------------------------------------------------- */
 
 /* A demand stream in a database as a source: each cursor reads through a connection of its own. */
 struct db_source {
@@ -71,7 +71,7 @@ int replay_result_store(struct store *store, const struct result_key *key,
 			const struct grid_result *result, const struct cost_profile *profile,
 			struct err *err);
 
-/* ---- curves (replay_curve.c) ---------------------------------------------------------------------- */
+/* ---- curves (replay_curve.c) ----------------------------------------------------------------- */
 
 struct replay_curves {
 	struct store *store;

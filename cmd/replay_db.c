@@ -7,7 +7,7 @@
 
 #include "cmd/replay.h"
 
-/* ---- the demand stream as a source -------------------------------------------------------------- */
+/* ---- the demand stream as a source ----------------------------------------------------------- */
 
 struct db_cursor {
 	struct store *store;
@@ -127,7 +127,7 @@ void db_source_release(struct db_source *db)
 	replay_tasks_release(&db->tasks);
 }
 
-/* ---- surroundings ------------------------------------------------------------------------------ */
+/* ---- surroundings ---------------------------------------------------------------------------- */
 
 static int extents_read(struct store *store, const struct demand_info *info,
 			struct replay_surroundings *around, struct err *err)
@@ -309,7 +309,7 @@ void replay_surroundings_release(struct replay_surroundings *around)
 	around->extents = NULL;
 }
 
-/* ---- results ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 double replay_cpu_ns(const struct grid_result *result, const struct cost_profile *profile)
 {

@@ -2,28 +2,28 @@
 /*
  * curve.c - miss ratio by memory.
  *
- * Exact, lru: the stack distance of every access (distance.h), counted by the smallest size that hits;
- * a table by the leading bits of the distance says where among the sizes to start looking.
+ * Exact, lru: the stack distance of every access (distance.h), counted by the smallest size that
+ * hits; a table by the leading bits of the distance says where among the sizes to start looking.
  *
- * Sampled: of the pages a share R (sample.h), sizes shrunk by R. For lru the distances of the sample
- * are scaled up by 1/R; any other model runs at R times each size (Waldspurger, Saemundsson, Ahmad,
- * Park, Cache modeling and optimization using miniature simulations, USENIX ATC 2017).
+ * Sampled: of the pages a share R (sample.h), sizes shrunk by R. For lru the distances of the
+ * sample are scaled up by 1/R; any other model runs at R times each size (Waldspurger, Saemundsson,
+ * Ahmad, Park, Cache modeling and optimization using miniature simulations, USENIX ATC 2017).
  *
- * The estimate is misses of the sample / (R x accesses of the stream). Dividing by the expected, not
- * the actual number of sampled accesses is the correction of SHARDS-adj: whether a hot page is in the
- * sample changes the accesses much, the misses little.
+ * The estimate is misses of the sample / (R x accesses of the stream). Dividing by the expected,
+ * not the actual number of sampled accesses is the correction of SHARDS-adj: whether a hot page is
+ * in the sample changes the accesses much, the misses little.
  *
  * The error has three parts, added as variances. Which pages are in the sample: the pages are split
  * by another hash into 32 groups, each a sample by itself, and the spread of their misses gives the
- * variance of the sum (times 1 - R, for a sample without replacement). How many of the pages between
- * two uses are in it: a distance of C pages is known to sqrt(C (1 - R) / R) pages, which moves the
- * curve sideways by as much; how far it rises or falls within that is an error of the miss ratio.
- * And rounding: sizes of the sample are whole pages. The band that is promised is three standard errors
- * wide on each side: it must hold at all sizes together.
+ * variance of the sum (times 1 - R, for a sample without replacement). How many of the pages
+ * between two uses are in it: a distance of C pages is known to sqrt(C (1 - R) / R) pages, which
+ * moves the curve sideways by as much; how far it rises or falls within that is an error of the
+ * miss ratio. And rounding: sizes of the sample are whole pages. The band that is promised is three
+ * standard errors wide on each side: it must hold at all sizes together.
  *
- * Fixed size (SHARDS-max): the threshold falls whenever the sample would outgrow max_pages: the page
- * with the largest hash leaves, and what was counted so far is scaled to the new rate: each access
- * counts for as many as it stood for when it was counted.
+ * Fixed size (SHARDS-max): the threshold falls whenever the sample would outgrow max_pages: the
+ * page with the largest hash leaves, and what was counted so far is scaled to the new rate: each
+ * access counts for as many as it stood for when it was counted.
  */
 #include <errno.h>
 #include <math.h>
@@ -111,7 +111,7 @@ static void tally_scale(struct tally *t, double by)
 	}
 }
 
-/* ---- from misses to points --------------------------------------------------------------------- */
+/* ---- from misses to points ------------------------------------------------------------------- */
 
 /* Misses of the sample and the variance of their sum over groups. */
 static double misses_sum(const double *misses, double *variance)
@@ -196,7 +196,7 @@ static void tally_points(const struct tally *t, double rate, uint64_t nr_accesse
 	}
 }
 
-/* ---- lru over all pages ------------------------------------------------------------------------ */
+/* ---- lru over all pages ---------------------------------------------------------------------- */
 
 /* Distances of accesses, with the removals between them. */
 static int lru_exact(const struct demand_source *source, struct tally *t, struct err *err)
@@ -240,7 +240,7 @@ static int lru_exact(const struct demand_source *source, struct tally *t, struct
 	return ret;
 }
 
-/* ---- lru over a sample of fixed rate ------------------------------------------------------------ */
+/* ---- lru over a sample of fixed rate --------------------------------------------------------- */
 
 static int lru_sampled(const struct sampled_stream *s, double rate, struct tally *t,
 		       struct err *err)
@@ -261,7 +261,7 @@ static int lru_sampled(const struct sampled_stream *s, double rate, struct tally
 	return ret;
 }
 
-/* ---- lru over a sample of fixed size ------------------------------------------------------------ */
+/* ---- lru over a sample of fixed size --------------------------------------------------------- */
 
 struct sampled_page {
 	uint32_t hash, page;
@@ -394,7 +394,7 @@ static int lru_max_sampled(const struct demand_source *source, const struct curv
 	return ret;
 }
 
-/* ---- any model over a sample -------------------------------------------------------------------- */
+/* ---- any model over a sample ----------------------------------------------------------------- */
 
 /* Misses by group of the model at @capacity pages of the sample. */
 static int model_sampled(const struct sampled_stream *s, const struct grid_cell *cell,
@@ -443,7 +443,7 @@ static int scaled(const struct sampled_stream *s, const struct grid_cell *cell,
 	return ret;
 }
 
-/* ---- the public functions ----------------------------------------------------------------------- */
+/* ---- the public functions -------------------------------------------------------------------- */
 
 static bool is_lru(const struct grid_cell *cell)
 {
@@ -511,8 +511,8 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /*
- * @sizes and, for each, those as far away as the sample may be wrong: a cliff between two sizes must
- * be seen to be counted into the error of either. Ascending, each once; the caller frees.
+ * @sizes and, for each, those as far away as the sample may be wrong: a cliff between two sizes
+ * must be seen to be counted into the error of either. Ascending, each once; the caller frees.
  */
 static uint32_t *sizes_around(const uint32_t *sizes, size_t nr, double rate, size_t *nr_out)
 {

@@ -8,18 +8,20 @@
  * after it less the dead ones among them, so that a new slot changes nothing and an access marks
  * one slot dead: one update, on the same path as the query.
  *
- * Dead slots are counted in a tree of fan-out 16: a node holds, for each child, the dead ones in the
- * children before it. A query reads one entry a level, an update adds a mask of ones to a node, one
- * or two vector operations. (A Fenwick tree does both in log2 steps that depend on one another.)
+ * Dead slots are counted in a tree of fan-out 16: a node holds, for each child, the dead ones in
+ * the children before it. A query reads one entry a level, an update adds a mask of ones to a node,
+ * one or two vector operations. (A Fenwick tree does both in log2 steps that depend on one
+ * another.)
  *
  *	slots/64  word      popcount of the bitmap
  *	slots/1K  16 words  16 x u16        256K  16 x u32
  *	slots/16K 16 of it  16 x u16        4M    16 x u32; a plain array of sums on top
  *
- * Truncation makes a hole. A cache that held the page has room for one more and fills it on its next
- * miss; so the slot goes on counting, without a page. An access of distance d to a page below the
- * topmost hole fills that hole in all caches that miss, and leaves one in those that hit: the hole
- * moves to where the page came from. The counts stay equal to those of lru with remove() at each size.
+ * Truncation makes a hole. A cache that held the page has room for one more and fills it on its
+ * next miss; so the slot goes on counting, without a page. An access of distance d to a page below
+ * the topmost hole fills that hole in all caches that miss, and leaves one in those that hit: the
+ * hole moves to where the page came from. The counts stay equal to those of lru with remove() at
+ * each size.
  */
 #ifndef PAGEREEL_REPLAY_DISTANCE_H
 #define PAGEREEL_REPLAY_DISTANCE_H

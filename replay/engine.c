@@ -3,10 +3,10 @@
  * engine.c - runs a grid of replays over one demand stream.
  *
  * A cell is a model, its parameters and a size. Textbook cells get the stream as parts (stream.h):
- * if there are several and the whole of it fits the memory limit beside the models, it is decoded once
- * and shared, and a task is one cell; else a task is as many cells as fit, and decodes for itself, part by part, each
- * part going to all its cells while it is in the cache. Kernel cells need all columns and take the
- * source's blocks as they are.
+ * if there are several and the whole of it fits the memory limit beside the models, it is decoded
+ * once and shared, and a task is one cell; else a task is as many cells as fit, and decodes for
+ * itself, part by part, each part going to all its cells while it is in the cache. Kernel cells
+ * need all columns and take the source's blocks as they are.
  *
  * Threads take tasks from a counter. No cell sees another, so any number of threads gives the same
  * results.

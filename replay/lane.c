@@ -12,7 +12,7 @@ enum {
 	MODEL_BYTES_FIXED = 1 << 20,
 };
 
-/* ---- making ------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool has_one_pass(const struct grid_cell *cell)
 {
@@ -78,7 +78,7 @@ uint64_t lane_bytes_bound(const struct lane *lane, const struct demand_source *s
 	return per_page * source->nr_ids + MODEL_BYTES_FIXED;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int lane_fail(struct lane *lane, int code, const struct err *err)
 {
@@ -270,7 +270,7 @@ void lane_feed(struct lane *lane, const struct part *part)
 	lane_access(lane, part->pages + at, part->nr - at);
 }
 
-/* ---- results ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void cost_add(struct grid_result *result, const char *component, const char *operation,
 		     uint64_t count)
@@ -332,11 +332,11 @@ static void intervals_merge(struct grid_result *result, const struct grid_interv
 	result->nr_intervals = nr;
 }
 
-/* ---- kernel models ----------------------------------------------------------------------------- */
+/* ---- kernel models --------------------------------------------------------------------------- */
 
 /*
- * The first record of the block, from @first on, at which the next interval begins; nr if none. Adds
- * the accesses before it to @nr_accesses.
+ * The first record of the block, from @first on, at which the next interval begins; nr if none.
+ * Adds the accesses before it to @nr_accesses.
  */
 static size_t interval_record(const struct demand_block *b, size_t first, uint64_t next,
 			      uint64_t *nr_accesses)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lru_sizes.c - lru at several sizes in one pass: from the stack distance of each access (distance.h)
- * to the hits, misses and evictions of each size. Equal in every counter to lru run at each; even the
- * bytes are those that lru would take alone, so that a result does not depend on how it was got.
+ * lru_sizes.c - lru at several sizes in one pass: from the stack distance of each access
+ * (distance.h) to the hits, misses and evictions of each size. Equal in every counter to lru run at
+ * each; even the bytes are those that lru would take alone, so that a result does not depend on how
+ * it was got.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replay.h - the replay engine: plain arrays in, counters out. Knows no SQL, no files (but a spill
- * file it is handed) and no clock; the same input and seed give the same bytes out for any number of
+ * replay.h - the replay engine: plain arrays in, counters out. Knows no SQL, no files and no clock;
+ * the same input and seed give the same bytes out for any number of
  * threads.
  */
 #ifndef PAGEREEL_REPLAY_H
@@ -30,7 +30,7 @@ struct demand_source {
 	uint64_t first_ts_ns, last_ts_ns;
 };
 
-/* ---- kernel models: a fixed pipeline with a policy in it ----------------------------------------- */
+/* ---- kernel models: a fixed pipeline with a policy in it ------------------------------------- */
 
 /* How a file was read in the record: what tells readahead of a model what to do (replay_hints()). */
 enum file_reading {
@@ -111,7 +111,7 @@ struct replay_cost {
 	uint64_t count;
 };
 
-/* ---- cost profiles (replay/cost.c) ----------------------------------------------------------------- */
+/* ---- cost profiles (replay/cost.c) ----------------------------------------------------------- */
 
 struct cost_entry {
 	const char *operation;
@@ -136,7 +136,7 @@ const struct cost_entry *cost_find(const struct cost_profile *profile, const cha
 /* ns per operation; NaN if unknown (store NULL, not 0). */
 double cost_ns(const struct cost_profile *profile, const char *operation);
 
-/* ---- kernel models, continued ---------------------------------------------------------------------- */
+/* ---- kernel models, continued ---------------------------------------------------------------- */
 
 struct kernel_model;
 
@@ -165,7 +165,7 @@ struct kernel_ops {
 /* replay/kernel/registry.c, a line each; NULL-terminated. */
 extern const struct kernel_ops *const kernel_models[];
 
-/* ---- grids: many models, parameters and sizes over one stream --------------------------------- */
+/* ---- grids: many models, parameters and sizes over one stream -------------------------------- */
 
 /* A replay to run: a textbook model or a kernel model (the other pointer NULL) at one size. */
 struct grid_cell {
@@ -219,8 +219,8 @@ struct grid_opts {
  * grid_results_release(). The same results for any number of threads and any memory limit. The
  * stream is decoded once if it fits the memory limit, else once for every few cells.
  *
- * 0: all cells ran (see the code of each); -ECANCELED: some did not; -ENOMEM: not even one cell fits
- * the limit; else what the source said.
+ * 0: all cells ran (see the code of each); -ECANCELED: some did not; -ENOMEM: not even one cell
+ * fits the limit; else what the source said.
  */
 int grid_run(const struct demand_source *source, const struct grid_cell *cells, size_t nr_cells,
 	     const struct grid_opts *opts, struct grid_result *results, struct err *err);
@@ -277,7 +277,7 @@ size_t curve_knees(const struct curve_point *points, size_t nr, struct curve_kne
 /* @nr sizes from @least to @most, evenly spaced by their logarithm, each once: how many remain. */
 size_t curve_sizes(uint32_t least, uint32_t most, uint32_t *sizes, size_t nr);
 
-/* ---- what to replay, as typed (replay/spec.c) ------------------------------------------------- */
+/* ---- what to replay, as typed (replay/spec.c) ------------------------------------------------ */
 
 /* A model by name with its parameters. One of @model and @kernel is NULL. */
 struct replay_model {
@@ -309,8 +309,8 @@ struct replay_sizes {
 };
 
 /*
- * Adds the sizes of "SIZE,..." to @list: 64M, 20% (of @footprint_pages), 32M..256M/8 (eight of them,
- * evenly spaced, ends included), 10%..200%/20.
+ * Adds the sizes of "SIZE,..." to @list: 64M, 20% (of @footprint_pages), 32M..256M/8 (eight of
+ * them, evenly spaced, ends included), 10%..200%/20.
  */
 int replay_sizes_add(struct replay_sizes *list, const char *text, uint64_t footprint_pages,
 		     struct err *err);

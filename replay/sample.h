@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sample.h - a demand stream thinned by page: SHARDS (Waldspurger, Park, Garthwaite, Ahmad, Efficient
- * MRC construction with SHARDS, FAST 2015). A page is in the sample iff its salted hash is below a
- * threshold, so either all of its accesses are or none. Cache sizes shrink by the same rate.
+ * sample.h - a demand stream thinned by page: SHARDS (Waldspurger, Park, Garthwaite, Ahmad,
+ * Efficient MRC construction with SHARDS, FAST 2015). A page is in the sample iff its salted hash
+ * is below a threshold, so either all of its accesses are or none. Cache sizes shrink by the same
+ * rate.
  */
 #ifndef PAGEREEL_REPLAY_SAMPLE_H
 #define PAGEREEL_REPLAY_SAMPLE_H

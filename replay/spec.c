@@ -7,7 +7,7 @@
 
 #include "replay/replay.h"
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 void replay_models_release(struct replay_models *list)
 {
@@ -193,7 +193,7 @@ int replay_models_add(struct replay_models *list, const char *text, struct err *
 	return ret;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 void replay_sizes_release(struct replay_sizes *list)
 {

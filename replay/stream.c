@@ -261,7 +261,7 @@ int part_reader_next(struct part_reader *r, struct part *part, struct err *err)
 	return part->nr || part->nr_marks;
 }
 
-/* ---- arrays as a source ------------------------------------------------------------------------ */
+/* ---- arrays as a source ---------------------------------------------------------------------- */
 
 enum { ARRAY_BLOCK = 65536 };
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2q.c - two queues: pages wait in a fifo and only those that are missed again soon after leaving it
- * enter the main lru.
+ * 2q.c - two queues: pages wait in a fifo and only those that are missed again soon after leaving
+ * it enter the main lru.
  *
  * Source: Johnson, Shasha, 2Q: a low overhead high performance buffer management replacement
- * algorithm, VLDB 1994, the full version. A1in (fifo, Kin pages), A1out (its ghosts, Kout), Am (lru).
- * A hit in A1in does nothing: correlated uses count once. A miss that A1out remembers enters Am.
+ * algorithm, VLDB 1994, the full version. A1in (fifo, Kin pages), A1out (its ghosts, Kout), Am
+ * (lru). A hit in A1in does nothing: correlated uses count once. A miss that A1out remembers enters
+ * Am.
  *
  * Boundaries. The paper recommends Kin = 25 % and Kout = 50 % of the buffers. Room comes from A1in
- * if it holds *more than* Kin pages, as the paper writes it (libCacheSim lets it keep one less), else
- * from Am, whose pages leave no ghost; if Am is empty, from A1in. A page that A1out remembers is
- * taken out of it before room is made.
+ * if it holds *more than* Kin pages, as the paper writes it (libCacheSim lets it keep one less),
+ * else from Am, whose pages leave no ghost; if Am is empty, from A1in. A page that A1out remembers
+ * is taken out of it before room is made.
  *
  * A1in and A1out are one sequence of slots with a border (slots.h), since ghosts enter in the order
  * in which A1in lets them go; Am is the slots whose bit "main" is set.

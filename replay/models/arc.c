@@ -6,10 +6,10 @@
  * Pages used once are in T1, pages used more often in T2, both lru; B1 and B2 remember what left
  * them. A miss that B1 remembers raises the target p of T1, one that B2 remembers lowers it.
  *
- * Boundaries. The step of p is max(1, |B2|/|B1|), the paper's ratio; as in the authors' own notes on
- * implementing it and in ZFS the division is of integers, rounded down. REPLACE takes from T1 if
- * |T1| > p, or |T1| = p and the page was in B2. Truncation, which the paper does not have, can leave
- * room: then nothing is replaced. Where REPLACE would take from an empty T2 it takes from T1.
+ * Boundaries. The step of p is max(1, |B2|/|B1|), the paper's ratio; as in the authors' own notes
+ * on implementing it and in ZFS the division is of integers, rounded down. REPLACE takes from T1 if
+ * |T1| > p, or |T1| = p and the page was in B2. Truncation, which the paper does not have, can
+ * leave room: then nothing is replaced. Where REPLACE would take from an empty T2 it takes from T1.
  *
  * What T1 evicts enters B1 in T1's order, so T1 and B1 are one sequence of slots with a border, T2
  * and B2 another (slots.h): evicting moves a border and touches no page.

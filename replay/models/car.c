@@ -4,8 +4,8 @@
  *
  * Source: Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004, figure 2. A hit only sets
  * the page's reference bit. The hand of T1 moves referenced pages to T2 and demotes others to the
- * ghosts B1; the hand of T2 gives referenced pages another round and demotes others to B2. B1 and B2
- * move the target p of T1 as in arc.
+ * ghosts B1; the hand of T2 gives referenced pages another round and demotes others to B2. B1 and
+ * B2 move the target p of T1 as in arc.
  *
  * Boundaries. T1 gives room if |T1| >= max(1, p). The step of p is an integer, as in arc.c; p is
  * moved after room was made, with the lengths then. Truncation, which the paper does not have, can

@@ -18,15 +18,17 @@
  *
  * Boundaries. The head of the clock is just behind the hot hand. The paper leaves the start of the
  * cold share open: it begins with one frame and stays within 1 and the capacity. A step of a hand
- * looks at one page and moves on, whatever it is (scanned counts those that it may do something to). A test period that the hot or test hand meets ends
- * only if the page was not used meanwhile (its turn with the cold hand is due). A hot page that turns
- * cold has no test period and stays where it is. Room is made before the page comes in, which may
- * end its own test period; it then comes in as a new one. (The well-known short implementations keep
- * every cold page in test and turn pages hot in place.)
+ * looks at one page and moves on, whatever it is (scanned counts those that it may do something
+ * to). A test period that the hot or test hand meets ends only if the page was not used meanwhile
+ * (its turn with the cold hand is due). A hot page that turns cold has no test period and stays
+ * where it is. Room is made before the page comes in, which may end its own test period; it then
+ * comes in as a new one. (The well-known short implementations keep every cold page in test and
+ * turn pages hot in place.)
  *
- * A page that the hot hand leaves lies just behind it, which is the head of the clock. So the clock is
- * a queue of slots (slots.h): the hot hand is its tail, and what it passes enters again at the head.
- * The other two hands are slots in it; they find what they look for in bitmaps, 64 pages a step.
+ * A page that the hot hand leaves lies just behind it, which is the head of the clock. So the clock
+ * is a queue of slots (slots.h): the hot hand is its tail, and what it passes enters again at the
+ * head. The other two hands are slots in it; they find what they look for in bitmaps, 64 pages a
+ * step.
  */
 #include <errno.h>
 
@@ -72,7 +74,7 @@ static struct model *clockpro_create(const struct model_config *config, int *cod
 	return m;
 }
 
-/* ---- the clock --------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static inline bool flag(const struct model *m, int bitmap, uint32_t slot)
 {
@@ -266,7 +268,7 @@ static inline void cold_step(struct model *m)
 		cold_evict(m, slot);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static void clockpro_miss(struct model *m, uint32_t page)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * clock.c - second chance: fifo on a ring whose hand spares, once, the pages used since it last came
- * by.
+ * clock.c - second chance: fifo on a ring whose hand spares, once, the pages used since it last
+ * came by.
  *
  * Source: Corbato, A paging experiment with the MULTICS system, 1968. Boundaries left open there:
- * a page comes in with its use bit clear (as in most simulators; the paper's hardware would have set
- * it on the first use: fill_used=1), and the hand points at the frame after the one filled last.
- * A frame that truncation emptied is filled before any page is evicted, the latest one first.
+ * a page comes in with its use bit clear (as in most simulators; the paper's hardware would have
+ * set it on the first use: fill_used=1), and the hand points at the frame after the one filled
+ * last. A frame that truncation emptied is filled before any page is evicted, the latest one first.
  *
  * The use bits are a bitmap over frames, so the hand passes up to 64 spared frames a step. Victims
  * need their page's frame number cleared; the hand prefetches those it will reach next.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lfu.c - least frequently used: the page with the fewest uses since it came in leaves; among equals
- * the one not used for the longest time.
+ * lfu.c - least frequently used: the page with the fewest uses since it came in leaves; among
+ * equals the one not used for the longest time.
  *
- * Source: in use since the 1970s (Coffman, Denning, Operating systems theory, 1973); in constant time
- * per access by a list of lists (Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU
- * cache eviction scheme, 2010). Counts are forgotten on eviction ("in-cache" lfu, as libCacheSim and
- * most others have it); "perfect" lfu would remember them for ever.
+ * Source: in use since the 1970s (Coffman, Denning, Operating systems theory, 1973); in constant
+ * time per access by a list of lists (Shah, Mitra, Matani, An O(1) algorithm for implementing the
+ * LFU cache eviction scheme, 2010). Counts are forgotten on eviction ("in-cache" lfu, as
+ * libCacheSim and most others have it); "perfect" lfu would remember them for ever.
  *
  * A class holds the pages of one count in the order of their last use; the classes in use form a
  * list by count. There are never more of them than pages, nor more than sqrt(2 n) after n accesses,

@@ -4,20 +4,21 @@
  *
  * Source: Jiang, Zhang, LIRS: an efficient low inter-reference recency set replacement policy,
  * SIGMETRICS 2002. The stack S holds, by last use, all LIR pages (most of the cache) and those HIR
- * pages that were used since the oldest LIR page was, resident or not; the queue Q holds the resident
- * HIR pages, whose front is the next victim. A HIR page used again while in S has shown a short
- * inter-reference recency: it becomes LIR, the LIR page at the bottom of S becomes HIR and goes to
- * the end of Q. S is pruned so that its bottom is always LIR.
+ * pages that were used since the oldest LIR page was, resident or not; the queue Q holds the
+ * resident HIR pages, whose front is the next victim. A HIR page used again while in S has shown a
+ * short inter-reference recency: it becomes LIR, the LIR page at the bottom of S becomes HIR and
+ * goes to the end of Q. S is pruned so that its bottom is always LIR.
  *
  * Boundaries. Resident HIR pages get 1 % of the cache, at least one (the paper's choice). Until the
- * LIR set is full, pages that miss enter it. A resident HIR page that is not in S goes to the top of
- * S and to the end of Q when used. The paper does not bound S; here at most "ghosts" per cent of the
- * capacity are non-resident in S, the one lowest in S leaves first (libCacheSim bounds S as a whole,
- * others drop them from the bottom as well). A capacity of one page has no LIR set: it is lru.
- * Truncation of a LIR page leaves room in the LIR set for the next page that misses.
+ * LIR set is full, pages that miss enter it. A resident HIR page that is not in S goes to the top
+ * of S and to the end of Q when used. The paper does not bound S; here at most "ghosts" per cent of
+ * the capacity are non-resident in S, the one lowest in S leaves first (libCacheSim bounds S as a
+ * whole, others drop them from the bottom as well). A capacity of one page has no LIR set: it is
+ * lru. Truncation of a LIR page leaves room in the LIR set for the next page that misses.
  *
- * S is a sequence of slots (slots.h) with a bit for LIR and one for non-resident; its bottom and the
- * lowest non-resident page are found in the bitmaps. Q is a list through two more numbers a page.
+ * S is a sequence of slots (slots.h) with a bit for LIR and one for non-resident; its bottom and
+ * the lowest non-resident page are found in the bitmaps. Q is a list through two more numbers a
+ * page.
  */
 #include <errno.h>
 
@@ -85,7 +86,7 @@ static struct model *lirs_create(const struct model_config *config, int *code, s
 	return m;
 }
 
-/* ---- Q ----------------------------------------------------------------------------------------- */
+/* ---- Q --------------------------------------------------------------------------------------- */
 
 static inline bool in_queue(const struct model *m, uint32_t page)
 {
@@ -110,7 +111,7 @@ static inline void queue_take(struct model *m, uint32_t page)
 	m->queue[page].next = NONE;
 }
 
-/* ---- S ----------------------------------------------------------------------------------------- */
+/* ---- S --------------------------------------------------------------------------------------- */
 
 static inline uint32_t stack_push(struct model *m, uint32_t page)
 {
@@ -195,7 +196,7 @@ static inline void lirs_evict(struct model *m)
 		ghost_add(m, slot);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static inline void hit_lir(struct model *m, uint32_t page, uint32_t slot)
 {

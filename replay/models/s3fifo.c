@@ -3,19 +3,19 @@
  * s3fifo.c - three fifos: a small one that filters, a main one, and ghosts.
  *
  * Source: Yang, Zhang, Qiu, Yue, Vigfusson, FIFO queues are all you need for cache eviction, SOSP
- * 2023, algorithm 1. New pages enter S (10 %), pages that G remembers enter M. A hit counts up to 3.
- * S lets a page go to M if it was hit more than once, else to G; M gives a page another round for
- * each hit.
+ * 2023, algorithm 1. New pages enter S (10 %), pages that G remembers enter M. A hit counts up to
+ * 3. S lets a page go to M if it was hit more than once, else to G; M gives a page another round
+ * for each hit.
  *
  * Boundaries. Room comes from S if it holds at least its share, else from M. A page that moves to M
  * starts at 0 hits; if M then holds more than its share (what S leaves of the capacity), M evicts
  * and that is the room; else S goes on. G is a fifo of as many ghosts as M's share (the paper's
- * choice); a miss looks into G after room was made, so making room may just have forgotten the page,
- * and G forgets what it is asked for. (libCacheSim inserts into M without evicting from it there,
- * and evicts from M on the next round.)
+ * choice); a miss looks into G after room was made, so making room may just have forgotten the
+ * page, and G forgets what it is asked for. (libCacheSim inserts into M without evicting from it
+ * there, and evicts from M on the next round.)
  *
- * S and G are one sequence of slots with a border (slots.h), M the slots whose bit "main" is set; the
- * hit counts are two bitmaps.
+ * S and G are one sequence of slots with a border (slots.h), M the slots whose bit "main" is set;
+ * the hit counts are two bitmaps.
  */
 #include <errno.h>
 

@@ -4,9 +4,9 @@
  * evicts in the middle.
  *
  * Source: Zhang, Yang, Yue, Vigfusson, Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1. A
- * hit sets the page's visited bit. The hand clears the bits it passes and evicts the first page that
- * has none; pages stay where they are, new ones come in at the head. Unlike clock's hand, it may
- * reach pages that are newer than those it leaves behind.
+ * hit sets the page's visited bit. The hand clears the bits it passes and evicts the first page
+ * that has none; pages stay where they are, new ones come in at the head. Unlike clock's hand, it
+ * may reach pages that are newer than those it leaves behind.
  *
  * Boundaries. The hand moves on to the next newer page; when the evicted page was the newest, it
  * starts again at the tail. The page that missed comes in after the eviction, so the hand cannot

@@ -21,8 +21,8 @@
  *
  * The only random access is the page's slot, four bytes, and it can be prefetched; the bitmaps are
  * an eighth of a byte a slot and stay in the second-level cache. When the numbers run out
- * (slots_full()), what still counts is renumbered from 1 in the same order: one sweep over the pages
- * for every few accesses per page, a nanosecond an access.
+ * (slots_full()), what still counts is renumbered from 1 in the same order: one sweep over the
+ * pages for every few accesses per page, a nanosecond an access.
  */
 #ifndef PAGEREEL_REPLAY_SLOTS_H
 #define PAGEREEL_REPLAY_SLOTS_H
@@ -49,8 +49,9 @@ struct slots {
 };
 
 /*
- * @max_live: the most slots that ever count at once. Bitmap 0 is born all ones but for slot 0, which
- * never counts, the others all zeroes. 0 or -ENOMEM, -EINVAL (more ids than there are numbers); release in any case.
+ * @max_live: the most slots that ever count at once. Bitmap 0 is born all ones but for slot 0,
+ * which never counts, the others all zeroes. 0 or -ENOMEM, -EINVAL (more ids than there are
+ * numbers); release in any case.
  */
 int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
 	       struct err *err);

@@ -2,16 +2,17 @@
 /*
  * slru.c - segmented lru: pages used once are on probation, a second use protects them.
  *
- * Source: Karedla, Love, Wherry, Caching strategies to improve disk system performance, IEEE Computer
- * 27(3), 1994. A miss enters the head of the probationary segment, a hit the head of the protected
- * one; what overflows there goes back to the head of probation; victims come from its tail.
+ * Source: Karedla, Love, Wherry, Caching strategies to improve disk system performance, IEEE
+ * Computer 27(3), 1994. A miss enters the head of the probationary segment, a hit the head of the
+ * protected one; what overflows there goes back to the head of probation; victims come from its
+ * tail.
  *
  * Boundaries. The paper finds 60 to 80 % for the protected segment, most implementations take 80
  * (the default here). Probation has no size of its own: it has what the protected pages leave. If
  * probation is empty the tail of the protected segment is evicted.
  *
- * Both segments are slots (slots.h), the protected ones with a bit. A page that goes back needs a new
- * slot, hence page_at.
+ * Both segments are slots (slots.h), the protected ones with a bit. A page that goes back needs a
+ * new slot, hence page_at.
  */
 #include <errno.h>
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * wtinylfu.c - a small lru window in front of a segmented lru that admits a page only if it was used
- * more often than the page it would displace, as far as a sketch can tell.
+ * wtinylfu.c - a small lru window in front of a segmented lru that admits a page only if it was
+ * used more often than the page it would displace, as far as a sketch can tell.
  *
  * Source: Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM
  * Transactions on Storage 13(4), 2017 (W-TinyLFU, section 4). The window has 1 % of the cache, the
  * protected segment 80 % of the rest. The sketch is a count-min sketch of 4-bit counters in four
  * rows; when it has counted ten accesses per page of the cache all counters are halved.
  *
- * Boundaries. Every access is counted first. A page that leaves the window enters probation if there
- * is room in the main part; else it is compared with the victim there, the tail of probation (of the
- * protected segment if that is empty), and admitted if its estimate is larger: the victim wins a tie.
- * The paper's doorkeeper (a Bloom filter for pages seen once) is left out, as in Caffeine, and so is
- * Caffeine's random admission against collision attacks. With a capacity of one page the window is
- * all there is. Eight counters a page (of the capacity rounded up to a power of two) keep estimates
- * of a page within one cache line: a line is picked by the hash, in it one of two words for each row.
+ * Boundaries. Every access is counted first. A page that leaves the window enters probation if
+ * there is room in the main part; else it is compared with the victim there, the tail of probation
+ * (of the protected segment if that is empty), and admitted if its estimate is larger: the victim
+ * wins a tie. The paper's doorkeeper (a Bloom filter for pages seen once) is left out, as in
+ * Caffeine, and so is Caffeine's random admission against collision attacks. With a capacity of one
+ * page the window is all there is. Eight counters a page (of the capacity rounded up to a power of
+ * two) keep estimates of a page within one cache line: a line is picked by the hash, in it one of
+ * two words for each row.
  *
  * The three queues are slots (slots.h): main pages have a bit, and one more for their segment.
  */
@@ -93,7 +94,7 @@ static struct model *wtinylfu_create(const struct model_config *config, int *cod
 	return m;
 }
 
-/* ---- the sketch -------------------------------------------------------------------------------- */
+/* ---- the sketch ------------------------------------------------------------------------------ */
 
 static inline uint64_t sketch_hash(uint32_t page)
 {
@@ -152,7 +153,7 @@ static inline void sketch_count(struct model *m, uint32_t page)
 		sketch_halve(m);
 }
 
-/* ---- the queues -------------------------------------------------------------------------------- */
+/* ---- the queues ------------------------------------------------------------------------------ */
 
 static inline uint32_t take_slot(struct model *m, uint32_t page)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench_replay.c - replay speed of each textbook model, in M accesses/s on one thread, the decoding of
- * the stream included, beside a plain hash lru and the memory's latency measured in the same run.
+ * bench_replay.c - replay speed of each textbook model, in M accesses/s on one thread, the decoding
+ * of the stream included, beside a plain hash lru and the memory's latency measured in the same
+ * run.
  *
  *	bench_replay [MODEL]... [accesses=N] [pages=N] [stream=zipf|mixed]
  */
@@ -41,7 +42,7 @@ static double wall_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ---- streams ----------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static uint32_t *permutation(uint32_t nr, uint64_t *state)
 {
@@ -132,7 +133,7 @@ static void stream_mixed(struct bench *b)
 	free(z.place);
 }
 
-/* ---- references -------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 /* ns of a random read that depends on the one before, over four bytes a page. */
 static double latency_ns(uint32_t nr_ids)
@@ -154,7 +155,7 @@ static double latency_ns(uint32_t nr_ids)
 	return (now_ns() - from) / 1e7;
 }
 
-/* ---- measuring --------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct bench *b, const char *name)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * test_published.c - what is published about the models and can be reproduced without the traces of
- * the papers (those of arc, car, lirs, clock-pro, s3fifo, sieve and W-TinyLFU are not public, or too
- * large to keep here): reference strings, theorems on independent references, loops; and golden
+ * the papers (those of arc, car, lirs, clock-pro, s3fifo, sieve and W-TinyLFU are not public, or
+ * too large to keep here): reference strings, theorems on independent references, loops; and golden
  * counts of every model on one stream.
  */
 #include <math.h>
@@ -68,7 +68,7 @@ static void the_textbook_string_gives_the_textbook_faults(void **state)
 	assert_int_equal(misses_of("opt", string, 20, 8, 3), 9);
 }
 
-/* ---- independent references --------------------------------------------------------------------- */
+/* ---- independent references ------------------------------------------------------------------ */
 
 enum { IDS = 2000, NR = 400000 };
 
@@ -116,8 +116,8 @@ static double steady_miss_ratio(const char *model, const uint32_t *pages, uint32
 }
 
 /*
- * Che, Tung, Wang, Hierarchical web caching systems, JSAC 2002 (and Fagin 1977): a page is in an lru
- * cache of C pages with 1 - exp(-p T), where T makes the expected number of pages C.
+ * Che, Tung, Wang, Hierarchical web caching systems, JSAC 2002 (and Fagin 1977): a page is in an
+ * lru cache of C pages with 1 - exp(-p T), where T makes the expected number of pages C.
  */
 static double che_miss_ratio(const double *p, uint32_t capacity)
 {
@@ -185,7 +185,7 @@ static void no_model_beats_the_likeliest_pages_and_frequency_beats_recency(void 
 	free(pages);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* Jiang, Zhang 2002, 2.1: a loop longer than the cache never hits in lru; lirs keeps its LIR set. */
 static void a_loop_defeats_lru_and_not_lirs(void **state)
@@ -205,7 +205,7 @@ static void a_loop_defeats_lru_and_not_lirs(void **state)
 		    LOOP + (ROUNDS - 1) * (LOOP - CACHE) * LOOP / (LOOP - 1) + LOOP - CACHE);
 }
 
-/* ---- golden counts ------------------------------------------------------------------------------ */
+/* ---- golden counts --------------------------------------------------------------------------- */
 
 struct golden {
 	const char *model;

@@ -2,7 +2,7 @@
 /* adaptive.h - oracles of clock-pro, lirs and wtinylfu. */
 #include "oracle.h"
 
-/* ---- lirs -------------------------------------------------------------------------------------- */
+/* ---- lirs ------------------------------------------------------------------------------------ */
 
 struct lirs_lists {
 	struct list s, q;	/* s: bottom first */
@@ -121,7 +121,7 @@ static void oracle_lirs(struct oracle *o)
 	o->resident = l.nr_lir + l.q.nr;
 }
 
-/* ---- clock-pro --------------------------------------------------------------------------------- */
+/* ---- clock-pro ------------------------------------------------------------------------------- */
 
 enum { COLD, COLD_TEST, HOT_PAGE, GHOST_PAGE };
 
@@ -276,7 +276,7 @@ static void oracle_clockpro(struct oracle *o)
 	o->resident = c.ring.nr - pro_count(&c, GHOST_PAGE);
 }
 
-/* ---- wtinylfu ---------------------------------------------------------------------------------- */
+/* ---- wtinylfu -------------------------------------------------------------------------------- */
 
 /* The sketch counter by counter: lines of four rows of two words of sixteen counters. */
 struct tiny {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * oracle.h - brute-force reference models: plain arrays, everything searched from the start, nothing
- * clever, written from the papers and the boundary choices in each model's essay. An oracle runs a
- * whole stream and says of each access whether it hit.
+ * oracle.h - brute-force reference models: plain arrays, everything searched from the start,
+ * nothing clever, written from the papers and the boundary choices in each model's essay. An oracle
+ * runs a whole stream and says of each access whether it hit.
  */
 #ifndef PAGEREEL_TESTS_ORACLE_H
 #define PAGEREEL_TESTS_ORACLE_H

@@ -141,7 +141,7 @@ static void oracle_2q(struct oracle *o)
 	o->resident = in.nr + am.nr;
 }
 
-/* ---- arc and car ------------------------------------------------------------------------------- */
+/* ---- arc and car ----------------------------------------------------------------------------- */
 
 struct arc_lists {
 	struct list t1, t2, b1, b2;
@@ -295,7 +295,7 @@ static void oracle_car(struct oracle *o)
 	o->resident = a.t1.nr + a.t2.nr;
 }
 
-/* ---- s3fifo and sieve -------------------------------------------------------------------------- */
+/* ---- s3fifo and sieve ------------------------------------------------------------------------ */
 
 struct s3_lists {
 	struct list small, main, ghost;
