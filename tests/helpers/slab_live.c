@@ -82,10 +82,10 @@ static int instance_write(const char *file, const char *text)
 	int fd, ret;
 
 	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	fd = open(path, O_WRONLY | (strcmp(file, "trace") ? 0 : O_TRUNC));
+	fd = open(path, O_WRONLY);
 	if (fd < 0)
 		return -1;
-	ret = *text ? (int)write(fd, text, strlen(text)) : 0;
+	ret = (int)write(fd, text, strlen(text));
 	close(fd);
 	return ret < 0 ? -1 : 0;
 }
@@ -104,18 +104,32 @@ static int tracing_start(void)
 	       instance_write("events/vmscan/mm_shrink_slab_start/enable", "1") ? -1 : 0;
 }
 
+/* All that was traced since the last call, as text; trace_pipe consumes what it shows. */
+static char *read_trace(int pipe)
+{
+	static char text[1 << 20];
+	size_t nr = 0;
+
+	for (;;) {
+		ssize_t got = read(pipe, text + nr, sizeof(text) - 1 - nr);
+
+		if (got <= 0)
+			break;
+		nr += (size_t)got;
+	}
+	text[nr] = '\0';
+	return text;
+}
+
 /* The most often called shrinker that knows no memcgs: once per pass over all of them. */
-static int count_passes(void)
+static int count_passes(int pipe)
 {
 	static const char *const aware[] = { "super_cache_scan", "scan_shadow_nodes",
 					     "deferred_split_scan" };
-	char path[512], line[512], seen[MAX_SHRINKERS][20];
+	char seen[MAX_SHRINKERS][20], *line, *rest = read_trace(pipe);
 	int calls[MAX_SHRINKERS] = { 0 }, nr = 0, most = 0;
-	FILE *trace;
 
-	snprintf(path, sizeof(path), "%s/trace", instance);
-	trace = fopen(path, "r");
-	while (trace && fgets(line, sizeof(line), trace)) {
+	while ((line = strsep(&rest, "\n"))) {
 		char *at = strstr(line, "mm_shrink_slab_start: "), *pointer;
 		int i = 0, skip = 0;
 
@@ -133,9 +147,6 @@ static int count_passes(void)
 		if (++calls[i] > most)
 			most = calls[i];
 	}
-	if (trace)
-		fclose(trace);
-	instance_write("trace", "");
 	return most;
 }
 
@@ -146,7 +157,7 @@ static double median(double *v, int nr)
 }
 
 /* CPU time of a pass; -1: too few calls with or without one. */
-static double pass_us(int fd, int *nr_passes)
+static double pass_us(int fd, int pipe, int *nr_passes)
 {
 	static double without[CALLS], with[CALLS], passes[CALLS];
 	int nr_without = 0, nr_with = 0;
@@ -160,7 +171,7 @@ static double pass_us(int fd, int *nr_passes)
 		if (write(fd, "128K", 4) < 0 && errno != EAGAIN)
 			return -1;
 		us = cpu_us() - us;
-		nr = count_passes();
+		nr = count_passes(pipe);
 		*nr_passes += nr;
 		if (!nr) {
 			without[nr_without++] = us;
@@ -180,6 +191,8 @@ static double pass_us(int fd, int *nr_passes)
 int main(int argc, char **argv)
 {
 	int fd = open("/sys/devices/system/node/node0/reclaim", O_WRONLY), mounted = 0, status = 0;
+	char path[512];
+	int pipe;
 
 	if (fd < 0) {
 		puts("no writable node0/reclaim");
@@ -191,6 +204,8 @@ int main(int argc, char **argv)
 		rmdir(instance);
 		return 77;
 	}
+	snprintf(path, sizeof(path), "%s/trace_pipe", instance);
+	pipe = open(path, O_RDONLY | O_NONBLOCK);
 	for (int i = 2; i < argc && !status; i++) {
 		int n = atoi(argv[i]), nr_passes;
 		double us;
@@ -201,7 +216,7 @@ int main(int argc, char **argv)
 			break;
 		}
 		mounted = n;
-		us = pass_us(fd, &nr_passes);
+		us = pass_us(fd, pipe, &nr_passes);
 		if (us < 0) {
 			puts("passes cannot be told: no shrinker without memcgs has objects");
 			status = 77;
@@ -210,6 +225,7 @@ int main(int argc, char **argv)
 		printf("%d %.2f %d\n", n, us, nr_passes);
 		fflush(stdout);
 	}
+	close(pipe);
 	rmdir(instance);
 	return status;
 }
