@@ -15,6 +15,13 @@ many AS (
 	SELECT capture_id, count(DISTINCT stream_id) AS streams, count(DISTINCT profile) AS profiles,
 		count(DISTINCT seed) AS seeds
 	FROM replay_result GROUP BY capture_id
+),
+-- What `analyze reclaim` measures in a recording: all that is priced but look-ups, fills and writing
+-- back. An operation without a price makes it unknown.
+reclaim AS (
+	SELECT result_id, iif(count(*) = count(ns), total(ns)
+		FILTER (WHERE component NOT IN ('lookup', 'fill', 'writeback')), NULL) AS ns
+	FROM result_cost GROUP BY result_id
 )
 SELECT r.capture_id, r.stream_id,
 	iif(:capture IS NULL, 'capture ' || r.capture_id || ' ', '')
@@ -24,7 +31,8 @@ SELECT r.capture_id, r.stream_id,
 		|| iif(m.seeds > 1, ' seed ' || r.seed, '') AS label,
 	r.model, r.params, r.memory_pages, r.profile, r.seed, r.accesses, r.hits, r.misses, r.hit_ratio,
 	r.fills, r.fills_compulsory, r.evictions, r.scanned, r.reclaimed, r.activated, r.refaults,
-	r.written, r.swapped_out, r.swapped_in, r.cpu_ns, r.io_ns,
+	r.written, r.swapped_out, r.swapped_in, c.ns AS reclaim_ns,
+	r.cpu_ns, r.io_ns,
 	CASE
 	WHEN s.has_hits THEN 'full'
 	WHEN l.limit_pages IS NULL THEN 'unknown'
@@ -36,6 +44,7 @@ FROM replay_result r
 JOIN demand_stream s ON s.id = r.stream_id
 JOIN many m ON m.capture_id = r.capture_id
 LEFT JOIN recorded l ON l.capture_id = r.capture_id
+LEFT JOIN reclaim c ON c.result_id = r.result_id
 WHERE :capture IS NULL OR r.capture_id = :capture
 ORDER BY r.capture_id, r.stream_id, r.model NOT LIKE 'linux%', r.model, r.params, r.profile, r.seed,
 	r.memory_pages;

@@ -20,7 +20,8 @@ static const struct measure {
 } measures[] = {
 	{ "hit_ratio", "Hit ratio", OUT_RATIO },
 	{ "fills", "Fills (pages brought in)", OUT_COUNT },
-	{ "cpu_ns", "CPU time of reclaim, modelled", OUT_NS },
+	{ "reclaim_ns", "CPU time of reclaim, modelled", OUT_NS },
+	{ "cpu_ns", "CPU time with look-ups, fills and writing back, modelled", OUT_NS },
 };
 
 struct grid {

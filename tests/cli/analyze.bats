@@ -64,6 +64,14 @@ results() {
 		has("scanned") and has("reclaimed") and has("refaults") and has("cpu_ns"))' <<< "$output"
 }
 
+@test "compare: the CPU time of reclaim is without look-ups, fills and writing back" {
+	./pagereel replay "$db" -m lru,linux-6.18 -M 1M,4M -q >/dev/null
+	[ "$("${analyze[@]}" compare --format json | jq '[.[] | .reclaim_ns > 0 and .reclaim_ns < .cpu_ns] | length == 4 and all')" = true ]
+	want=$(./pagereel sql "$db" --format csv "SELECT CAST(round(sum(ns)) AS INTEGER) FROM result_cost
+		WHERE component IN ('reclaim', 'scan', 'refault')" | tail -1)
+	[ "$("${analyze[@]}" compare --format json | jq '[.[].reclaim_ns] | add | round')" = "$want" ]
+}
+
 @test "compare over more sizes than fit goes on below" {
 	results
 	change "WITH RECURSIVE s(value) AS (SELECT 8192 UNION ALL SELECT value + 1024 FROM s LIMIT 10)
@@ -72,7 +80,7 @@ results() {
 		SELECT 9000000 + value, 1, 1, 'lru', '', value, 'builtin', 0, 'complete', 20000, 0, 20000
 		FROM s"
 	run "${analyze[@]}" compare
-	[ "$(grep -c '^model ' <<< "$output")" = 6 ]
+	[ "$(grep -c '^model ' <<< "$output")" = 8 ]
 	[[ $output = *68M* ]]
 	[[ $output = *n/a* ]]
 }
