@@ -141,7 +141,8 @@ static int capture_given(struct store *store, const char *text, struct value *ca
 }
 
 /* The only one, or the first with a note that there are others. */
-static int capture_default(struct store *store, struct value *capture, struct err *err)
+static int capture_default(const struct command *self, struct store *store, struct value *capture,
+			   struct err *err)
 {
 	int64_t first, nr;
 	bool found;
@@ -154,10 +155,18 @@ static int capture_default(struct store *store, struct value *capture, struct er
 	if (code)
 		return code;
 	if (nr > 1)
-		fprintf(stderr, "pagereel analyze: capture %lld of %lld (--capture ID or all)\n",
-			(long long)first, (long long)nr);
+		fprintf(stderr, "pagereel %s: capture %lld of %lld (--capture ID or all)\n",
+			self->name, (long long)first, (long long)nr);
 	*capture = VALUE_OF_INT(first);
 	return 0;
+}
+
+int capture_choose(const struct command *self, struct store *store, const char *text,
+		   struct value *capture, struct err *err)
+{
+	*capture = VALUE_NONE;
+	return text ? capture_given(store, text, capture, err) :
+		      capture_default(self, store, capture, err);
 }
 
 /* ---- command line ---------------------------------------------------------------------------- */
@@ -194,8 +203,7 @@ static int analyze_store(struct analyze_args *args, const char *path, const char
 			  err);
 	if (code)
 		return code;
-	code = capture ? capture_given(args->store, capture, &args->capture, err) :
-		capture_default(args->store, &args->capture, err);
+	code = capture_choose(args->command, args->store, capture, &args->capture, err);
 	if (!code)
 		code = interrupt_begin(&interrupt, args->store);
 	if (!code) {

@@ -79,6 +79,7 @@ struct replay_curves {
 	const struct demand_source *source;
 	const struct grid_opts *grid_opts;	/* for models that have to run size by size */
 	struct curve_opts opts;
+	bool silent;				/* store, print nothing */
 };
 
 /* "1%": that share of the pages; "8192": at most so many of them. */

@@ -107,7 +107,7 @@ static int curve_print(struct out *out, const struct result_key *key, const char
 {
 	int ret = 0;
 
-	for (size_t k = 0; k < nr && !ret; k++) {
+	for (size_t k = 0; k < nr && !ret && out; k++) {
 		const struct value values[] = {
 			VALUE_OF_TEXT(key->model), VALUE_OF_TEXT(key->params), VALUE_OF_TEXT(method),
 			VALUE_OF_INT(points[k].memory_pages), VALUE_OF_REAL(points[k].miss_ratio),
@@ -163,7 +163,8 @@ int replay_curves_run(const struct replay_curves *c, const struct replay_models 
 	uint32_t many[DEFAULT_SIZES + 1], few[DEFAULT_RUNS + 1];
 	size_t nr_many = curve_sizes(most / 1000 + 1, most, many, DEFAULT_SIZES);
 	size_t nr_few = curve_sizes(most / 100 + 1, most, few, DEFAULT_RUNS);
-	struct out *out = out_begin(stdout, format, columns, ARRAY_SIZE(columns));
+	struct out *out = c->silent ? NULL :
+		out_begin(stdout, format, columns, ARRAY_SIZE(columns));
 	int ret = 0, code;
 
 	/* one beyond the footprint, so that a knee at it shows */
@@ -178,6 +179,6 @@ int replay_curves_run(const struct replay_curves *c, const struct replay_models 
 			ret = model_curve(c, model, one_pass ? many : few, one_pass ? nr_many : nr_few,
 					  out, err);
 	}
-	code = out_end(out);
+	code = out ? out_end(out) : 0;
 	return ret ? ret : code;
 }

@@ -49,6 +49,8 @@ _pagereel() {
 	models:*) _pagereel_reply "$word" "$(_pagereel_names "$program" models)" ;;
 	analyze:*) [ "$COMP_CWORD" -gt 2 ] &&
 		_pagereel_reply "$word" "$(_pagereel_names "$program" analyze --list)" ;;
+	doctor:*) [ "$COMP_CWORD" -gt 2 ] &&
+		_pagereel_reply "$word" "$(_pagereel_names "$program" doctor --list | sort -u)" ;;
 	esac
 }
 
