@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * case.c - `pagereel case`: the four field reports, replayed from specifications alone. Prints for each
- * the reported figures beside the replayed ones with bound and verdict, then what-ifs; writes all of it
- * to a database with -o. Exit status 1 if a bound fails.
+ * case.c - `pagereel case`: the four field reports, replayed from specifications alone. Prints for
+ * each the reported figures beside the replayed ones with bound and verdict, then what-ifs; writes
+ * all of it to a database with -o. Exit status 1 if a bound fails.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +36,7 @@ struct case_report {
 	struct err err;
 };
 
-/* ---- the database ------------------------------------------------------------------------------ */
+/* ---- the database ---------------------------------------------------------------------------- */
 
 static int db_open(struct case_report *r, const char *path, bool force)
 {
@@ -83,7 +83,7 @@ static int db_add(struct case_report *r, const char *item, const char *measure, 
 			 values, ARRAY_SIZE(values), NULL, &r->err);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int table_end(struct case_report *r)
 {
@@ -209,7 +209,7 @@ void case_note(struct case_report *r, const char *fmt, ...)
 	putchar('\n');
 }
 
-/* ---- --set ------------------------------------------------------------------------------------- */
+/* ---- --set ----------------------------------------------------------------------------------- */
 
 static const struct param *param_in(const struct param *table, const char *name)
 {
@@ -259,7 +259,7 @@ static void list_params(const struct case_study *study)
 			       p->def ? p->def : "none");
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_study(struct case_report *r, const struct opt_texts *settings)
 {
@@ -312,8 +312,8 @@ static const struct case_study *find_study(const struct command *self, const cha
 			return studies[i];
 	}
 	near = nearest_word(name, names);
-	cmd_usage(self, "no case '%s'%s%s%s", name, near ? " (did you mean '" : "", near ? near : "",
-		  near ? "'?)" : "");
+	cmd_usage(self, "no case '%s'%s%s%s", name, near ? " (did you mean '" : "",
+		  near ? near : "", near ? "'?)" : "");
 	return NULL;
 }
 
@@ -326,7 +326,8 @@ static int case_run(const struct command *self, int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'o', "output", OPT_TEXT, &output, "FILE", "database; a directory with 'all'" },
 		{ 0, "force", OPT_FLAG, &force, NULL, "replace existing files" },
-		{ 0, "set", OPT_TEXTS, &settings, "NAME=VALUE", "run once with this parameter changed" },
+		{ 0, "set", OPT_TEXTS, &settings, "NAME=VALUE",
+		  "run once with this parameter changed" },
 		{ 0, "params", OPT_FLAG, &list, NULL, "list the parameters of the case" },
 		{ 0, "format", OPT_FORMAT, &format, "FORMAT", "table, csv, json or ndjson" },
 		{ 0 },
@@ -365,7 +366,8 @@ static int case_run(const struct command *self, int argc, char **argv)
 const struct command cmd_case = {
 	.name = "case",
 	.args = "[OPTION]... CASE",
-	.summary = "Replay a known field report: reported figures beside replayed ones, and what-ifs.",
+	.summary =
+		"Replay a known field report: reported figures beside replayed ones, and what-ifs.",
 	.examples = "  pagereel case kswapd-slab\n"
 		    "  pagereel case swappiness --set memory=40M,swappiness=70\n"
 		    "  pagereel case all -o DIRECTORY\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * case.h - the case studies: each a file case_NAME.c that runs models and hands figures to a report.
- * Internal to cmd/.
+ * case.h - the case studies: each a file case_NAME.c that runs models and hands figures to a
+ * report. Internal to cmd/.
  */
 #ifndef PAGEREEL_CASE_H
 #define PAGEREEL_CASE_H
@@ -24,8 +24,9 @@ extern const struct case_study case_kswapd_slab, case_cleancache, case_refault_f
 	case_swappiness;
 
 /*
- * A figure against its bound: @low <= @value <= @high (INFINITY: open; both NAN: shown, not judged).
- * @value NAN: the model cannot say, and @reported is shown beside n/a. @digits behind the point.
+ * A figure against its bound: @low <= @value <= @high (INFINITY: open; both NAN: shown, not
+ * judged). @value NAN: the model cannot say, and @reported is shown beside n/a. @digits behind the
+ * point.
  */
 int case_check(struct case_report *report, const char *what, const char *reported, double value,
 	       int digits, const char *unit, double low, double high);

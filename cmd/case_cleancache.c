@@ -70,10 +70,11 @@ static int stream_checks(struct case_report *report, struct err *err)
 
 	if (ret)
 		return ret;
-	case_check(report, "stream with cleancache, t_put 60 us", "60-70 MB/s", r.mb_s, 1, "MB/s", 60,
-		   70);
+	case_check(report, "stream with cleancache, t_put 60 us", "60-70 MB/s", r.mb_s, 1, "MB/s",
+		   60, 70);
 	case_check(report, "both CPUs busy", "100 %", r.cpu_pct, 1, "%", 95, 100);
-	case_check(report, "hits per put", "practically none", 100 * r.hits_per_put, 3, "%", 0, 0.1);
+	case_check(report, "hits per put", "practically none", 100 * r.hits_per_put, 3, "%", 0,
+		   0.1);
 	params.policy = TIER_OFF;
 	ret = tier_load_run(&params, &load, &r, err);
 	if (ret)
@@ -105,8 +106,10 @@ static int loop_checks(struct case_report *report, struct err *err)
 		   100 * all.hit_ratio, 1, "%", 90, 100);
 	ret = case_check(report, "the same with the idle valve", NULL, 100 * idle.hit_ratio, 1, "%",
 			 90, 100);
-	case_note(report, "t_put 60 us is inferred, not measured: it is what 65 MB/s on that Core2 asks "
-		  "for when compression is serial\nin the tree_lock, 5.5 times LZO on text here (10.9 us). "
+	case_note(report,
+		  "t_put 60 us is inferred, not measured: it is what 65 MB/s on that Core2 asks "
+		  "for when compression is serial\nin the tree_lock, 5.5 times LZO on text here "
+		  "(10.9 us). "
 		  "The next table shows what the result is at other costs.");
 	return ret;
 }
@@ -221,7 +224,8 @@ static int codec_row(struct case_report *report, const struct codec_cost *codec,
 
 static int codecs(struct case_report *report, struct err *err)
 {
-	int ret = case_table(report, "Codecs as measured, admit all; zswap and zram as in 6.18 on the loop",
+	int ret = case_table(report,
+			     "Codecs as measured, admit all; zswap and zram as in 6.18 on the loop",
 			     codec_columns, ARRAY_SIZE(codec_columns));
 
 	for (const struct codec_cost *codec = codec_costs; codec->codec && !ret; codec++)
@@ -241,11 +245,14 @@ static int run(struct case_report *report, struct err *err)
 		ret = rates(report, err);
 	if (!ret)
 		ret = policies(report, "Policies at t_put 60 us", reported_put_ns, err);
-	case_note(report, "Loop: 1.3 x memory in one random order, a seek of 8 ms a miss, 0.5 ms between "
-		  "reads; busy loop: nothing between\nreads, so hits leave no CPU idle and the valve closes "
+	case_note(report,
+		  "Loop: 1.3 x memory in one random order, a seek of 8 ms a miss, 0.5 ms between "
+		  "reads; busy loop: nothing between\nreads, so hits leave no CPU idle and the "
+		  "valve closes "
 		  "on its own success. The pool takes 45 %% of memory.");
 	if (!ret)
-		ret = policies(report, "Policies at LZO's measured cost", codec_costs[0].put_ns, err);
+		ret = policies(report, "Policies at LZO's measured cost", codec_costs[0].put_ns,
+			       err);
 	return ret ? ret : codecs(report, err);
 }
 
@@ -258,7 +265,8 @@ static int run_one(struct case_report *report, char *const *settings, struct err
 	struct tier_load_result r;
 	int ret;
 
-	ret = case_set(tables, (void *const []){ &params, &load }, "case 'cleancache'", settings, err);
+	ret = case_set(tables, (void *const[]){ &params, &load }, "case 'cleancache'", settings,
+		       err);
 	if (!ret)
 		ret = tier_load_run(&params, &load, &r, err);
 	if (ret)

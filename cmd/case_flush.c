@@ -45,7 +45,8 @@ static int histogram(struct case_report *report, const struct memcg_load_result 
 		char item[32] = "none";
 
 		if (isinf(to))
-			snprintf(item, sizeof(item), "above %g ms", memcg_flush_bucket_ns[i - 1] / MS);
+			snprintf(item, sizeof(item), "above %g ms",
+				 memcg_flush_bucket_ns[i - 1] / MS);
 		else if (i)
 			snprintf(item, sizeof(item), "to %g ms", to / MS);
 		ret = case_row(report, item, (const double []){ r->bucket[i] });
@@ -69,17 +70,18 @@ static int checks(struct case_report *report, struct err *err)
 	case_check(report, "flushes a second", "about 4", r.flushes_per_s, 2, "", 3.5, 4.5);
 	case_check(report, "share of a service of 1/3 CPU", "13 %", r.service_share_pct, 1, "%", 10,
 		   16);
-	case_check(report, "refaults delayed by 4-10 ms", "frequent", bucket_sum(&r, 4 * MS, 10 * MS),
-		   0, "", 1, INFINITY);
+	case_check(report, "refaults delayed by 4-10 ms", "frequent",
+		   bucket_sum(&r, 4 * MS, 10 * MS), 0, "", 1, INFINITY);
 	case_check(report, "refaults delayed by more than 12 ms", "none", bucket_sum(&r, 12 * MS,
 		   INFINITY), 0, "", 0, 0);
 	params.policy = MEMCG_FLUSH_5_18;
 	ret = memcg_load_run(&params, &load, &r, err);
 	if (ret)
 		return ret;
-	case_check(report, "share with the fix (5.18)", "gone", r.service_share_pct, 1, "%", 0, 0.1);
-	ret = case_check(report, "update rate, given", "about 12.4 k/s", load.update_rate, 0, "1/s", NAN,
-			 NAN);
+	case_check(report, "share with the fix (5.18)", "gone", r.service_share_pct, 1, "%", 0,
+		   0.1);
+	ret = case_check(report, "update rate, given", "about 12.4 k/s", load.update_rate, 0, "1/s",
+			 NAN, NAN);
 	params.policy = MEMCG_FLUSH_5_15;
 	if (!ret)
 		ret = memcg_load_run(&params, &load, &r, err);
@@ -144,7 +146,8 @@ static int sizes(struct case_report *report, struct err *err)
 		{ 2, 110, 1.0 / 3 }, { 16, 110, 1.0 / 3 }, { 96, 30, 1.0 / 3 },
 		{ 96, 110, 1.0 / 3 }, { 96, 110, 1 }, { 96, 110, 4 }, { 192, 250, 1.0 / 3 },
 	};
-	int ret = case_table(report, "5.15 on other machines; update rate in proportion to the service",
+	int ret = case_table(report,
+			     "5.15 on other machines; update rate in proportion to the service",
 			     size_columns, ARRAY_SIZE(size_columns));
 
 	for (size_t i = 0; i < ARRAY_SIZE(machines) && !ret; i++) {
@@ -169,7 +172,8 @@ static int sizes(struct case_report *report, struct err *err)
 			round(load.update_rate), round_to(r.flushes_per_s, 0.01),
 			round(r.flush_p50_ns), r.service_share_pct, round(r.added_max_ns) });
 	}
-	case_note(report, "Flushes a second = updates / (32 * (CPUs + 1)); a flush = base + k * pairs, "
+	case_note(report,
+		  "Flushes a second = updates / (32 * (CPUs + 1)); a flush = base + k * pairs, "
 		  "and one runs at a time.");
 	return ret;
 }
@@ -179,11 +183,13 @@ static int run(struct case_report *report, struct err *err)
 	int ret = checks(report, err);
 
 	if (!ret)
-		ret = policy_rows(report, "Policies, refaults alone (12.4 k updates/s)", 12400, 0, 0,
-				  err);
+		ret = policy_rows(report, "Policies, refaults alone (12.4 k updates/s)", 12400, 0,
+				  0, err);
 	if (!ret)
-		ret = policy_rows(report, "Policies, with 20 shrink_node() calls and 1 memory.stat a "
-				  "second (50 k updates/s)", 50000, 20, 1, err);
+		ret = policy_rows(report,
+				  "Policies, with 20 shrink_node() calls and 1 memory.stat a "
+				  "second (50 k updates/s)",
+				  50000, 20, 1, err);
 	return ret ? ret : sizes(report, err);
 }
 
@@ -203,8 +209,8 @@ static int run_one(struct case_report *report, char *const *settings, struct err
 		ret = memcg_load_run(&params, &load, &r, err);
 	if (ret)
 		return ret;
-	case_check(report, "one flush in a refault, median", NULL, r.flush_p50_ns / MS, 3, "ms", NAN,
-		   NAN);
+	case_check(report, "one flush in a refault, median", NULL, r.flush_p50_ns / MS, 3, "ms",
+		   NAN, NAN);
 	case_check(report, "flushes a second, all", NULL, r.flushes_per_s, 2, "", NAN, NAN);
 	case_check(report, "share of the service", NULL, r.service_share_pct, 2, "%", NAN, NAN);
 	case_check(report, "worst added latency", NULL, r.added_max_ns / MS, 3, "ms", NAN, NAN);

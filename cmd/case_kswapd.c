@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * case_kswapd.c - kswapd eats a CPU, more every day (3.2-rc5, 2011): leaked superblocks, each with a
- * shrinker that is asked on every pass.
+ * case_kswapd.c - kswapd eats a CPU, more every day (3.2-rc5, 2011): leaked superblocks, each with
+ * a shrinker that is asked on every pass.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -138,7 +138,8 @@ static int growth(struct case_report *report, struct err *err)
 				params.page_ns, params.nr_superblocks, params.superblock_ns,
 				r.pages_per_pass) });
 	}
-	case_note(report, "Closed form: r * (c_page + N * c_sb / p) with r and p as simulated. dd's own "
+	case_note(report,
+		  "Closed form: r * (c_page + N * c_sb / p) with r and p as simulated. dd's own "
 		  "rate is not predicted: it\ndepends on how kswapd and the reader share locks and "
 		  "caches, which one cost per superblock cannot say.");
 	return ret;
@@ -249,8 +250,10 @@ static int windows(struct case_report *report, struct err *err)
 		ret = window_row(report, "256K, half even", 64, 0.5, err);
 	if (!ret)
 		ret = window_row(report, "256K, even", 64, 0, err);
-	case_note(report, "The report gives neither. Default: 256K (twice a stripe of two 64K chunks, md's "
-		  "least) and exponential\nintervals. With an even stream kswapd saturates at one N at "
+	case_note(report,
+		  "The report gives neither. Default: 256K (twice a stripe of two 64K chunks, md's "
+		  "least) and exponential\nintervals. With an even stream kswapd saturates at one "
+		  "N at "
 		  "once; unevenness makes it gradual.");
 	return ret;
 }
@@ -284,8 +287,8 @@ static int run_one(struct case_report *report, char *const *settings, struct err
 	case_check(report, "page work in it", NULL, r.page_pct, 1, "%", NAN, NAN);
 	case_check(report, "pages per slab pass", NULL, r.pages_per_pass, 1, "", NAN, NAN);
 	case_check(report, "superblocks polled", NULL, r.slab.nr_polled, 0, "", NAN, NAN);
-	return case_check(report, "pages the reader reclaimed itself", NULL, r.nr_direct, 0, "", NAN,
-			  NAN);
+	return case_check(report, "pages the reader reclaimed itself", NULL, r.nr_direct, 0, "",
+			  NAN, NAN);
 }
 
 const struct case_study case_kswapd_slab = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * case_swappiness.c - ten times slower when the working set is at the edge (2.5.52, 2002). One cell of
- * the reporter's table is used to fit the number of accesses; all others are predictions.
+ * case_swappiness.c - ten times slower when the working set is at the edge (2.5.52, 2002). One cell
+ * of the reporter's table is used to fit the number of accesses; all others are predictions.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,7 +28,8 @@ static const char *const kernels[] = { "linux-2.4", "linux-2.5", NULL };
 
 #define S(field) offsetof(struct setting, field)
 static const struct param setting_table[] = {
-	{ "memory", PARAM_BYTES, S(memory_bytes), "40M", 16 * MIB, 1e12, "bytes", "of the machine", NULL },
+	{ "memory", PARAM_BYTES, S(memory_bytes), "40M", 16 * MIB, 1e12, "bytes", "of the machine",
+	  NULL },
 	{ "kernel", PARAM_ENUM, S(kernel), "linux-2.5", 0, 0, NULL, "model", kernels },
 	{ "swappiness", PARAM_U64, S(swappiness), "60", 0, 100, NULL, "of linux-2.5", NULL },
 	{ "kernel_2_4", PARAM_BYTES, S(kernel_2_4_bytes), "14M", 0, 1e12, "bytes",
@@ -190,7 +191,7 @@ static int all_cells(const struct setting *base, const struct osdb_params *osdb,
 	return 0;
 }
 
-/* ---- the same on a kernel of today ------------------------------------------------------------- */
+/* ---- the same on a kernel of today ----------------------------------------------------------- */
 
 static const uint64_t modern_swappiness[] = { 0, 10, 60, 100, 150, 200 };
 enum { NR_MODERN = ARRAY_SIZE(modern_swappiness) };
@@ -204,8 +205,9 @@ static const struct out_column modern_columns[] = {
 };
 
 /* @exact: statistics always fresh, as in a run of an hour; else as after a start. */
-static int run_modern(uint64_t memory_pages, uint64_t reserve_bytes, uint64_t swappiness, bool exact,
-		      const struct osdb_params *osdb, struct osdb_result *r, struct err *err)
+static int run_modern(uint64_t memory_pages, uint64_t reserve_bytes, uint64_t swappiness,
+		      bool exact, const struct osdb_params *osdb, struct osdb_result *r,
+		      struct err *err)
 {
 	const struct kernel_ops *ops = find_model("linux-6.18");
 	void *model = ops ? calloc(1, ops->params_bytes) : NULL;
@@ -255,7 +257,9 @@ static int modern(struct case_report *report, const struct setting *base,
 	return ret;
 }
 
-/* Measured on 6.18.5 with swap on zram: misses in percent; 9 MB idle, burst 24 MB, 16 MB at random. */
+/*
+ * Measured on 6.18.5 with swap on zram: misses in percent; 9 MB idle, burst 24 MB, 16 MB at random.
+ */
 static const struct { int limit_mib; double measured_pct[3]; } live[] = {
 	{ 14, { 69.5, 16.7, 15.3 } }, { 18, { 44.5, 4.4, 3.2 } }, { 22, { 23.4, 4.3, 2.2 } },
 	{ 26, { 0.33, 0.33, 0.33 } }, { 30, { 0.33, 0.33, 0.33 } },
@@ -275,7 +279,8 @@ static int measured(struct case_report *report, struct err *err)
 {
 	static const uint64_t swappiness[] = { 0, 60, 100 };
 	struct osdb_params osdb;
-	int ret = case_table(report, "linux-6.18 against a kernel: misses of a small copy of the workload",
+	int ret = case_table(report,
+			     "linux-6.18 against a kernel: misses of a small copy of the workload",
 			     live_columns, ARRAY_SIZE(live_columns));
 
 	params_defaults(osdb_params_table, &osdb, NULL);
@@ -301,8 +306,10 @@ static int measured(struct case_report *report, struct err *err)
 		if (!ret)
 			ret = case_row(report, item, values);
 	}
-	case_note(report, "Memcg limit, 9 MB idle, a burst of 24 MB, then 60 000 random reads over its last "
-		  "16 MB; measured with swap on zram\n(s=0 at 22M: 19.8 to 27 %%).");
+	case_note(
+		report,
+		"Memcg limit, 9 MB idle, a burst of 24 MB, then 60 000 random reads over its last "
+		"16 MB; measured with swap on zram\n(s=0 at 22M: 19.8 to 27 %%).");
 	return ret;
 }
 
@@ -324,10 +331,13 @@ static int run(struct case_report *report, struct err *err)
 				ret = check_cell(report, size, column, &cells[size][column],
 						 base.base_s);
 	if (!ret)
-		ret = case_check(report, "2.5.52 s=60 over 2.4.19 at 40M", "4.7", cells[AT_40M][1].seconds /
-				 cells[AT_40M][0].seconds, 2, "", 4, 5.5);
-	case_note(report, "Fitted on the cell 40M, 2.5.52 s=60 alone: %llu accesses at %g ms a miss. "
-		  "Every other cell is predicted.\nBase %g s (the report's runs without a miss take 769 "
+		ret = case_check(report, "2.5.52 s=60 over 2.4.19 at 40M", "4.7",
+				 cells[AT_40M][1].seconds / cells[AT_40M][0].seconds, 2, "", 4,
+				 5.5);
+	case_note(report,
+		  "Fitted on the cell 40M, 2.5.52 s=60 alone: %llu accesses at %g ms a miss. "
+		  "Every other cell is predicted.\nBase %g s (the report's runs without a miss "
+		  "take 769 "
 		  "to 800); bound at 24M: on the slow side of twice that.",
 		  (unsigned long long)osdb.nr_accesses, base.seek_ms, base.base_s);
 	if (!ret)

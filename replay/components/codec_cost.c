@@ -2,10 +2,11 @@
 /*
  * codec_cost.c - measured costs of compressing and decompressing one page.
  *
- * The lines are output of tests/measure/codec_cost.c (`make codec-costs`), which runs the real libraries
- * over whole pages of real files. Text: headers and documentation under /usr; binary: programs and
- * shared libraries; random and zero are the extremes. A kernel's own codecs are the same algorithms
- * without SIMD in places: LZO and LZ4 are within some 10 %, zstd level 3 as in zram's default.
+ * The lines are output of tests/measure/codec_cost.c (`make codec-costs`), which runs the real
+ * libraries over whole pages of real files. Text: headers and documentation under /usr; binary:
+ * programs and shared libraries; random and zero are the extremes. A kernel's own codecs are the
+ * same algorithms without SIMD in places: LZO and LZ4 are within some 10 %, zstd level 3 as in
+ * zram's default.
  *
  * Sizes of pages between the measured quantiles are interpolated; below the 5 % and above the 95 %
  * quantile they are taken as those. Which page has which size is drawn once per page and seed.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * components.h - stages of reclaim that can stand behind any model or run on a workload of their own:
- * the flushing of memcg statistics, kswapd with its shrinkers, the compressed second-chance tier. All
- * run in virtual time, allocate at creation only, and give the same figures for the same seed.
+ * components.h - stages of reclaim that can stand behind any model or run on a workload of their
+ * own: the flushing of memcg statistics, kswapd with its shrinkers, the compressed second-chance
+ * tier. All run in virtual time, allocate at creation only, and give the same figures for the same
+ * seed.
  */
 #ifndef PAGEREEL_COMPONENTS_H
 #define PAGEREEL_COMPONENTS_H
@@ -15,7 +16,7 @@ static inline double rand_unit(uint64_t *state)
 	return (double)(rand_next(state) >> 11) * 0x1p-53;
 }
 
-/* ---- memcg_flush.c: who pays for summing per-CPU memcg statistics, and when ---------------------- */
+/* ---- memcg_flush.c: who pays for summing per-CPU memcg statistics, and when ------------------ */
 
 enum memcg_flush_policy {
 	MEMCG_FLUSH_NONE,	/* nobody ever flushes: the counts go stale */
@@ -45,7 +46,7 @@ struct memcg_flush_params {
 	uint64_t nr_cgroups;		/* below the root, flat */
 	double flush_base_ns;		/* a: one flush that finds nothing */
 	double pair_ns;			/* k: one updated (cgroup, cpu) pair */
-	double switch_rate;		/* per CPU and second: cgroups that run there and are marked so */
+	double switch_rate; /* per CPU and second: cgroups that run there and are marked so */
 	uint64_t seed;
 };
 
@@ -69,7 +70,10 @@ void memcg_flush_free(struct memcg_flush *flush);
 /* Statistics of @cgroup changed by @nr on @cpu at @now_ns. Time must not go back. */
 void memcg_flush_update(struct memcg_flush *flush, double now_ns, uint32_t cgroup, uint32_t cpu,
 			uint32_t nr);
-/* A flush point for @cgroup (of refaults and readers; reclaim and worker mean the root). Returns ns. */
+/*
+ * A flush point for @cgroup (of refaults and readers; reclaim and worker mean the root). Returns
+ * ns.
+ */
 double memcg_flush_point(struct memcg_flush *flush, double now_ns, enum memcg_flush_caller caller,
 			 uint32_t cgroup);
 /* Since when the counts of @cgroup are complete, and the updates they lack now. */
@@ -90,11 +94,11 @@ struct memcg_load {
 	double duration_s;
 	double update_rate;		/* statistics updates, whole machine */
 	double updates_per_event;	/* that one refault and what belongs to it make */
-	double service_share;		/* of the events that are refaults of the service (cgroup 0) */
+	double service_share; /* of the events that are refaults of the service (cgroup 0) */
 	double reclaim_rate;		/* shrink_node() calls */
 	double reader_rate;		/* memory.stat of the service */
 	double service_cpus;		/* CPUs the service uses, flushing included */
-	double burst_share;		/* of the time the rate is burst_factor as high; the mean stays */
+	double burst_share; /* of the time the rate is burst_factor as high; the mean stays */
 	double burst_factor;
 	uint64_t seed;
 };
@@ -102,7 +106,7 @@ struct memcg_load {
 extern const struct param memcg_load_table[];
 
 enum { NR_FLUSH_BUCKETS = 12 };
-extern const double memcg_flush_bucket_ns[NR_FLUSH_BUCKETS];	/* upper bounds, the last infinite */
+extern const double memcg_flush_bucket_ns[NR_FLUSH_BUCKETS]; /* upper bounds, the last infinite */
 
 struct memcg_load_result {
 	struct memcg_flush_counters counters;
@@ -111,7 +115,8 @@ struct memcg_load_result {
 	double flush_p50_ns;		/* of the flushes that refaults ran; NAN if none */
 	double service_share_pct;	/* of the service's CPU time that is flushing in refaults */
 	double machine_cpus;		/* CPUs' worth of flushing, all callers */
-	double added_p99_ns, added_p999_ns, added_max_ns;	/* per refault, unaffected ones included */
+	double added_p99_ns, added_p999_ns,
+		added_max_ns;			/* per refault, unaffected ones included */
 	double stale_mean_s, stale_max_s;	/* age of the counts at a refault's decision */
 	double pending_mean;			/* updates they lacked */
 	uint64_t bucket[NR_FLUSH_BUCKETS];	/* refaults by added latency; [0]: none */
@@ -120,7 +125,7 @@ struct memcg_load_result {
 int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_load *load,
 		   struct memcg_load_result *result, struct err *err);
 
-/* ---- osdb.c: a database whose working set is as large as the cache, on a kernel model ------------ */
+/* ---- osdb.c: a database whose working set is as large as the cache, on a kernel model -------- */
 
 struct kernel_ops;
 
@@ -149,7 +154,7 @@ struct osdb_result {
 int osdb_run(const struct kernel_ops *ops, const void *model_params, uint32_t capacity_pages,
 	     const struct osdb_params *params, struct osdb_result *result, struct err *err);
 
-/* ---- codec_cost.c: measured costs of compressing a page ------------------------------------------ */
+/* ---- codec_cost.c: measured costs of compressing a page -------------------------------------- */
 
 /* Means per 4 KiB page, and how small the pages get: quantiles of compressed / 4096. */
 struct codec_cost {
@@ -165,7 +170,7 @@ const struct codec_cost *codec_cost_find(const char *codec, const char *content)
 /* Compressed size of page @id, bytes, at most 4096 + 64: the same for the same @seed. */
 uint32_t codec_page_bytes(const struct codec_cost *cost, uint32_t id, uint64_t seed);
 
-/* ---- tier.c: a compressed second-chance tier with an admission valve ----------------------------- */
+/* ---- tier.c: a compressed second-chance tier with an admission valve ------------------------- */
 
 enum tier_kind {
 	TIER_CLEANCACHE,	/* zcache: clean file pages, zbud, drops its oldest when full */
@@ -192,7 +197,7 @@ struct tier_params {
 	double put_ns, get_ns;		/* compress, decompress one page */
 	double lookup_ns;		/* a get that misses */
 	uint64_t pool_bytes;
-	double reject_ratio;		/* compressed sizes above this share of a page are not kept */
+	double reject_ratio; /* compressed sizes above this share of a page are not kept */
 	double probability;		/* TIER_PROBABILITY */
 	double budget_pct;		/* TIER_BUDGET: of one CPU */
 	double idle_pct;		/* TIER_IDLE: of the idle time it may use */
@@ -228,8 +233,8 @@ void tier_free(struct tier *tier);
 /* The page comes in from disk: what TIER_REFAULTED learns from. */
 void tier_fill(struct tier *tier, uint32_t page);
 /*
- * The page is evicted. @was_active: it ever was; @now_ns, @idle_ns: the clock and the idle time of all
- * CPUs together so far. Returns the CPU time it took; 0: not admitted.
+ * The page is evicted. @was_active: it ever was; @now_ns, @idle_ns: the clock and the idle time of
+ * all CPUs together so far. Returns the CPU time it took; 0: not admitted.
  */
 double tier_put(struct tier *tier, uint32_t page, bool was_active, double now_ns, double idle_ns);
 /* The page is wanted: true when it was there; it is gone from the tier then. */
@@ -271,7 +276,7 @@ struct tier_load_result {
 
 int tier_load_run(const struct tier_params *params, const struct tier_load *load,
 		  struct tier_load_result *result, struct err *err);
-/* ---- shrinkers.c: shrink_slab() over one shrinker per superblock --------------------------------- */
+/* ---- shrinkers.c: shrink_slab() over one shrinker per superblock ----------------------------- */
 
 /* A shrinker that has something to count. Those that have nothing are a number only. */
 struct shrinker {
@@ -307,12 +312,12 @@ struct shrink_slab_counters {
 uint64_t shrink_slab(struct shrinkers *shrinkers, const struct shrink_slab_control *control,
 		     struct shrink_slab_counters *counters);
 
-/* ---- kswapd.c: zones, watermarks and balance_pgdat() under a sequential reader ------------------- */
+/* ---- kswapd.c: zones, watermarks and balance_pgdat() under a sequential reader --------------- */
 
 enum kswapd_version {
 	KSWAPD_3_2,
-	KSWAPD_3_10,	/* raises the priority when too little was scanned */
-	KSWAPD_4_8,	/* node LRU: one page and one slab pass per node, any balanced zone is enough */
+	KSWAPD_3_10, /* raises the priority when too little was scanned */
+	KSWAPD_4_8, /* node LRU: one page and one slab pass per node, any balanced zone is enough */
 	KSWAPD_6_18,
 	NR_KSWAPD_VERSIONS
 };
@@ -328,7 +333,7 @@ struct kswapd_params {
 	double alloc_ns;		/* between two allocations within it */
 	double jitter;			/* of the interval between windows: 0 even, 1 exponential */
 	uint64_t seed;
-	bool node_pass;			/* what-ifs on top of the version: 4.8's single pass alone */
+	bool node_pass; /* what-ifs on top of the version: 4.8's single pass alone */
 	bool delta_by_priority;		/* 4.16's alone */
 	bool memcg_bitmap;		/* 4.19's alone */
 };

@@ -3,10 +3,10 @@
  * kswapd.c - zones, watermarks and balance_pgdat() against a reader that never stops.
  *
  * The problem. kswapd goes round until every zone has free pages above its high watermark, and each
- * round asks every shrinker once per zone. How much page work a round does is decided by the size of
- * the lists (size >> priority); how many rounds are needed by whom the reader's allocations hit: they
- * go to the highest zone first, whenever it is above its *low* watermark. So while DMA32 is long
- * full, a small NORMAL zone gets 11 pages a round and loses them again at once.
+ * round asks every shrinker once per zone. How much page work a round does is decided by the size
+ * of the lists (size >> priority); how many rounds are needed by whom the reader's allocations hit:
+ * they go to the highest zone first, whenever it is above its *low* watermark. So while DMA32 is
+ * long full, a small NORMAL zone gets 11 pages a round and loses them again at once.
  *
  *	         alloc order                 one round of 3.2 at priority 12
  *	  NORMAL  504 MB  first        shrink_zone ~11 pages    shrink_slab: all superblocks
@@ -14,28 +14,32 @@
  *	  DMA     16 MB   never        shrink_zone  0 pages     shrink_slab: all superblocks
  *
  * Observations.
- *  1. CPU = r * (c_page + N * c_sb / p), p pages freed per slab pass, r pages a second. N alone does
- *     not say how bad it is: p falls from 35 to 11 once DMA32 is satisfied and only NORMAL is short.
- *  2. p does not depend on N directly, but on how much the reader takes back during a round, and that
- *     grows with the length of a round, thus with N: beyond some N kswapd never gets NORMAL up.
- *  3. A reader takes a readahead window at a time, and disks deliver unevenly. In a lull kswapd gets
- *     NORMAL up and sleeps, in a spell it cannot. With an even stream p jumps from 30 to 12 at one N;
- *     with lulls the share of time spent either way shifts smoothly. How long the windows are and how
- *     uneven the stream is (parameters window and jitter) is not in the report.
+ *  1. CPU = r * (c_page + N * c_sb / p), p pages freed per slab pass, r pages a second. N alone
+ *     does not say how bad it is: p falls from 35 to 11 once DMA32 is satisfied and only NORMAL is
+ *     short.
+ *  2. p does not depend on N directly, but on how much the reader takes back during a round, and
+ *     that grows with the length of a round, thus with N: beyond some N kswapd never gets NORMAL
+ *     up.
+ *  3. A reader takes a readahead window at a time, and disks deliver unevenly. In a lull kswapd
+ *     gets NORMAL up and sleeps, in a spell it cannot. With an even stream p jumps from 30 to 12 at
+ *     one N; with lulls the share of time spent either way shifts smoothly. How long the windows
+ *     are and how uneven the stream is (parameters window and jitter) is not in the report.
  *
- * 3.2, mm/vmscan.c: balance_pgdat(), shrink_zone(), get_scan_count(), kswapd_try_to_sleep() when all
- * zones are at high; mm/page_alloc.c: get_page_from_freelist() with ALLOC_WMARK_LOW then MIN, wakeup_kswapd() for
- * a zone below low, zone_watermark_ok(): free > mark + lowmem_reserve[classzone].
- *	3.10   kswapd_shrink_zone(): scanned less than the high watermark? next priority, twice the scan.
- *	4.8    shrink_node(): one LRU and one slab pass for the node; pgdat_balanced(): one zone is enough;
- *	       wakeup only when none is balanced.
+ * 3.2, mm/vmscan.c: balance_pgdat(), shrink_zone(), get_scan_count(), kswapd_try_to_sleep() when
+ * all zones are at high; mm/page_alloc.c: get_page_from_freelist() with ALLOC_WMARK_LOW then MIN,
+ * wakeup_kswapd() for a zone below low, zone_watermark_ok(): free > mark +
+ * lowmem_reserve[classzone].
+ *	3.10   kswapd_shrink_zone(): scanned less than the high watermark? next priority, twice the
+ *             scan.
+ *	4.8    shrink_node(): one LRU and one slab pass for the node; pgdat_balanced(): one zone is
+ *	       enough; wakeup only when none is balanced.
  *	6.18   the same here (delta by priority and memcg bitmaps are in shrinkers.c).
  *
- * Approximations. Lists are counts: every page scanned is a clean, unreferenced page of the stream and
- * is reclaimed (true of dd; a mixed load would reclaim fewer per pass and do worse). No anonymous
- * pages are scanned: a file server's share is under 1 % by recent_scanned / recent_rotated. The host's
- * zones are those of the report. The reader does not slow down when kswapd fights it for a lock.
- * kswapd runs on a CPU of its own, without delay from a wake-up.
+ * Approximations. Lists are counts: every page scanned is a clean, unreferenced page of the stream
+ * and is reclaimed (true of dd; a mixed load would reclaim fewer per pass and do worse). No
+ * anonymous pages are scanned: a file server's share is under 1 % by recent_scanned /
+ * recent_rotated. The host's zones are those of the report. The reader does not slow down when
+ * kswapd fights it for a lock. kswapd runs on a CPU of its own, without delay from a wake-up.
  */
 #include <errno.h>
 #include <math.h>
@@ -56,12 +60,14 @@ static const char *const version_names[] = {
 const struct param kswapd_params_table[] = {
 	{ "version", PARAM_ENUM, P(version), "3.2", 0, 0, NULL, "kernel that is followed",
 	  version_names },
-	{ "superblocks", PARAM_U64, P(nr_superblocks), "20", 0, 1e6, NULL, "mounted, all empty", NULL },
+	{ "superblocks", PARAM_U64, P(nr_superblocks), "20", 0, 1e6, NULL, "mounted, all empty",
+	  NULL },
 	{ "superblock_ns", PARAM_DOUBLE, P(superblock_ns), "78", 0, 1e6, "ns",
 	  "one poll of one superblock", NULL },
 	{ "page_ns", PARAM_DOUBLE, P(page_ns), "450", 1, 1e6, "ns", "one page reclaimed", NULL },
 	{ "demand", PARAM_DOUBLE, P(demand_mb_s), "528", 1, 1e5, "MB/s", "of the reader", NULL },
-	{ "bytes", PARAM_U64, P(read_bytes), "8550000000", 1e8, 1e13, "bytes", "read in all", NULL },
+	{ "bytes", PARAM_U64, P(read_bytes), "8550000000", 1e8, 1e13, "bytes", "read in all",
+	  NULL },
 	{ "window", PARAM_U64, P(window_pages), "64", 1, 65536, "pages", "readahead window", NULL },
 	{ "alloc_ns", PARAM_DOUBLE, P(alloc_ns), "1000", 1, 1e6, "ns",
 	  "between two allocations in a window", NULL },
@@ -86,11 +92,24 @@ struct zone {
 
 /* /proc/zoneinfo of the report; DMA's min and low from its high, present from the protections. */
 static const struct zone reported_zones[NR_ZONES] = {
-	[ZONE_DMA] = { .free = 3980, .present = 3980, .min = 64, .low = 80, .high = 96,
+	[ZONE_DMA] = { .free = 3980,
+		       .present = 3980,
+		       .min = 64,
+		       .low = 80,
+		       .high = 96,
 		       .reserve = { 0, 3503, 4007 } },
-	[ZONE_DMA32] = { .free = 22073, .present = 896768, .min = 14715, .low = 18393, .high = 22072,
-			 .reserve = { 0, 0, 504 }, .file = 412249 },
-	[ZONE_NORMAL] = { .free = 3175, .present = 129024, .min = 2116, .low = 2645, .high = 3174,
+	[ZONE_DMA32] = { .free = 22073,
+			 .present = 896768,
+			 .min = 14715,
+			 .low = 18393,
+			 .high = 22072,
+			 .reserve = { 0, 0, 504 },
+			 .file = 412249 },
+	[ZONE_NORMAL] = { .free = 3175,
+			  .present = 129024,
+			  .min = 2116,
+			  .low = 2645,
+			  .high = 3174,
 			  .file = 47083 },
 };
 
@@ -101,7 +120,7 @@ struct kswapd {
 	struct kswapd_result *result;
 	double now_ns, cpu_ns, page_ns, lag_ns;
 	double period_ns;		/* from one window to the next, on average */
-	double window_ns, next_window_ns;	/* when the present window began, and the next does */
+	double window_ns, next_window_ns; /* when the present window began, and the next does */
 	uint64_t window_first;		/* the present window's first page */
 	uint64_t rand;
 	uint64_t nr_total;		/* pages the reader wants in all */
@@ -121,7 +140,9 @@ static bool watermark_ok(const struct zone *zone, int64_t mark, int classzone)
 	return zone->free > mark + zone->reserve[classzone];
 }
 
-/* Interval between windows: mean with a share of it exponential, never shorter than the allocating. */
+/*
+ * Interval between windows: mean with a share of it exponential, never shorter than the allocating.
+ */
 static void next_window(struct kswapd *k)
 {
 	double mean_ns = k->period_ns, shortest_ns = k->params->window_pages * k->params->alloc_ns;
@@ -360,8 +381,8 @@ static bool may_sleep_on(const struct kswapd *k)
 }
 
 /*
- * kswapd_try_to_sleep(): dozes for HZ/10, goes on at once if that was premature, else sleeps until an
- * allocation finds every zone below low.
+ * kswapd_try_to_sleep(): dozes for HZ/10, goes on at once if that was premature, else sleeps until
+ * an allocation finds every zone below low.
  */
 static void sleep_until_woken(struct kswapd *k)
 {
@@ -402,7 +423,8 @@ int kswapd_run(const struct kswapd_params *params, struct kswapd_result *r, stru
 			.memcg_bitmap = params->memcg_bitmap || params->version >= KSWAPD_6_18,
 		},
 		.rand = params->seed,
-		.period_ns = params->window_pages * PAGE_BYTES / (params->demand_mb_s * 1e6) * NS_PER_S,
+		.period_ns = params->window_pages * PAGE_BYTES / (params->demand_mb_s * 1e6) *
+			     NS_PER_S,
 		.nr_total = params->read_bytes / PAGE_BYTES,
 		.raise_priority = params->version >= KSWAPD_3_10,
 		.node_lru = params->version >= KSWAPD_4_8 || params->node_pass,
@@ -410,9 +432,10 @@ int kswapd_run(const struct kswapd_params *params, struct kswapd_result *r, stru
 	};
 
 	if (k.period_ns < params->window_pages * params->alloc_ns)
-		return err_set(err, -EINVAL, "a window of %llu pages takes longer to allocate than to "
-			       "read at %g MB/s", (unsigned long long)params->window_pages,
-			       params->demand_mb_s);
+		return err_set(err, -EINVAL,
+			       "a window of %llu pages takes longer to allocate than to "
+			       "read at %g MB/s",
+			       (unsigned long long)params->window_pages, params->demand_mb_s);
 	*r = (struct kswapd_result){ 0 };
 	memcpy(k.zone, reported_zones, sizeof(k.zone));
 	r->free_start = free_pages(&k);

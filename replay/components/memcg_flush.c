@@ -8,28 +8,29 @@
  * whoever finds it due pays, with a spinlock held. 1f828223b799 (5.15) put such a point into every
  * refault: on 96 CPUs a page fault now and then adds up 10 000 pairs, 10 ms of system time.
  *
- *	update side                               flush side
- *	__mod_memcg_lruvec_state() ...            workingset_refault(), shrink_node(), memory.stat, a
- *	  per-CPU count, each 32 (64) add         worker every 2 s:
- *	  to the threshold's count                  over the threshold? take the lock, and for each CPU
- *	  cgroup_rstat_updated(): the pair is       walk the pairs linked there
- *	  linked into its CPU's updated tree
+ *	update side				flush side
+ *	__mod_memcg_lruvec_state() ...		workingset_refault(), shrink_node(),
+ *	  per-CPU count, each 32 (64) add	memory.stat, a worker every 2 s:
+ *	  to the threshold's count		  over the threshold? take the lock, and
+ *	  cgroup_rstat_updated(): the pair	  for each CPU walk the pairs linked there
+ *	  is linked into its CPU's tree
  *
  * Observations.
  *  1. The interval between flushes is 32 * (cpus + 1) / update rate: it grows with the CPUs, so on
- *     a large machine nearly every pair has changed meanwhile, and a flush costs nearly all of them.
- *  2. Pairs are not linked by memory statistics alone: up to 6.15 the scheduler's CPU time accounting
- *     (cgroup_base_stat_cputime_account_end()) links a cgroup wherever it has run, and does not count
- *     towards the threshold. Few updates thus meet many pairs: P = cpus * cgroups * (1 - exp(-s t /
- *     cgroups)) for s switches a second on each CPU after t seconds.
+ *     a large machine nearly every pair has changed meanwhile, and a flush costs nearly all of
+ *     them.
+ *  2. Pairs are not linked by memory statistics alone: up to 6.15 the scheduler's CPU time
+ *     accounting (cgroup_base_stat_cputime_account_end()) links a cgroup wherever it has run, and
+ *     does not count towards the threshold. Few updates thus meet many pairs: P = cpus * cgroups *
+ *     (1 - exp(-s t / cgroups)) for s switches a second on each CPU after t seconds.
  *  3. flush = a + k * P. One CPU flushes at a time.
  *
  * The policies, with the functions they follow:
- *   5.15   mem_cgroup_flush_stats(): threshold > online CPUs, trylock (the loser returns), flush of the
- *          root, threshold = 0. In every refault, every shrink_node, memory.stat; the worker too asks
- *          the threshold.
- *   5.18   mem_cgroup_flush_stats_delayed() in refaults: only when the last flush is more than 4 s ago,
- *          that is, when the worker (now unconditional) is late by a period.
+ *   5.15   mem_cgroup_flush_stats(): threshold > online CPUs, trylock (the loser returns), flush of
+ *          the root, threshold = 0. In every refault, every shrink_node, memory.stat; the worker
+ *          too asks the threshold.
+ *   5.18   mem_cgroup_flush_stats_delayed() in refaults: only when the last flush is more than 4 s
+ *          ago, that is, when the worker (now unconditional) is late by a period.
  *   6.6    mem_cgroup_flush_stats_ratelimited(): the same test; batch 64; loser returns.
  *   6.8    memcg_vmstats_needs_flush(): updates > 64 * CPUs counted per memcg with its ancestors;
  *          flushes the memcg's subtree; concurrent flushers wait. Refaults ratelimited as in 6.6.
@@ -38,10 +39,10 @@
  *   async  the worker alone; none: nobody.
  *
  * Approximations. The hierarchy is flat: a nested one adds its inner cgroups to the pairs, at most
- * doubling k. Scheduler marks are a Poisson process, uniform over the cgroups, and drawn when a flush
- * asks for them; that is exact for such a process. 6.5 and later yield the lock between CPUs; here
- * waiters wait for the whole flush, which makes 6.8's waits an upper bound. Threads that spin do so
- * without slowing the holder.
+ * doubling k. Scheduler marks are a Poisson process, uniform over the cgroups, and drawn when a
+ * flush asks for them; that is exact for such a process. 6.5 and later yield the lock between CPUs;
+ * here waiters wait for the whole flush, which makes 6.8's waits an upper bound. Threads that spin
+ * do so without slowing the holder.
  */
 #include <errno.h>
 #include <math.h>
@@ -66,10 +67,11 @@ const char *const memcg_flush_policy_names[] = {
 
 #define P(field) offsetof(struct memcg_flush_params, field)
 const struct param memcg_flush_params_table[] = {
-	{ "policy", PARAM_ENUM, P(policy), "5.15", 0, 0, NULL,
-	  "kernel whose flushing is followed", memcg_flush_policy_names },
+	{ "policy", PARAM_ENUM, P(policy), "5.15", 0, 0, NULL, "kernel whose flushing is followed",
+	  memcg_flush_policy_names },
 	{ "cpus", PARAM_U64, P(nr_cpus), "96", 1, 8192, "CPUs", "online CPUs", NULL },
-	{ "cgroups", PARAM_U64, P(nr_cgroups), "110", 1, 100000, "cgroups", "below the root", NULL },
+	{ "cgroups", PARAM_U64, P(nr_cgroups), "110", 1, 100000, "cgroups", "below the root",
+	  NULL },
 	{ "base_ns", PARAM_DOUBLE, P(flush_base_ns), "1600", 0, 1e9, "ns",
 	  "a flush that finds nothing", NULL },
 	{ "k", PARAM_DOUBLE, P(pair_ns), "1000", 0, 1e6, "ns", "one (cgroup, cpu) pair", NULL },
@@ -163,7 +165,8 @@ struct memcg_flush *memcg_flush_new(const struct memcg_flush_params *params, int
 	if (!f || !f->cpu_updates || !f->root_updates || !f->pair_updates || !f->memcg_updates ||
 	    !f->pending || !f->fresh_ns || !f->pair_ns || !f->pair_updated) {
 		memcg_flush_free(f);
-		*code = err_set(err, -ENOMEM, "no memory for the statistics of %zu (cgroup, cpu) pairs",
+		*code = err_set(err, -ENOMEM,
+				"no memory for the statistics of %zu (cgroup, cpu) pairs",
 				nr_pairs);
 		return NULL;
 	}
@@ -328,8 +331,9 @@ const struct memcg_flush_counters *memcg_flush_counters(const struct memcg_flush
 }
 
 /*
- * Fill: NR_FILE_PAGES (or the swap cache), the list's size, PGPGIN. Eviction: the same three down, so
- * three. Activation: two list sizes. Refault: WORKINGSET_REFAULT. PGSCAN and PGSTEAL come per batch.
+ * Fill: NR_FILE_PAGES (or the swap cache), the list's size, PGPGIN. Eviction: the same three down,
+ * so three. Activation: two list sizes. Refault: WORKINGSET_REFAULT. PGSCAN and PGSTEAL come per
+ * batch.
  */
 uint64_t memcg_flush_updates(uint64_t fills, uint64_t evictions, uint64_t activations,
 			     uint64_t refaults)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * memcg_load.c - a service that refaults on a machine of many cgroups, run against memcg_flush.c in
- * virtual time: what a flamegraph, a histogram of fault latencies and the age of the counts would show.
+ * virtual time: what a flamegraph, a histogram of fault latencies and the age of the counts would
+ * show.
  *
- * Events are Poisson: refaults (each with the statistics updates that belong to it, all on the CPU it
- * happens on), shrink_node() calls, readers of memory.stat, and the worker every 2 s after its last
- * run. Load is not even: for burst_share of the time (in spells of a second on average) the rate is
- * burst_factor as high, and lower otherwise, so that the mean stays what it is. Spells shorten the
- * interval between flushes and with it the pairs of each: they make the flushes of 4 to 10 ms below
- * the full ones.
+ * Events are Poisson: refaults (each with the statistics updates that belong to it, all on the CPU
+ * it happens on), shrink_node() calls, readers of memory.stat, and the worker every 2 s after its
+ * last run. Load is not even: for burst_share of the time (in spells of a second on average) the
+ * rate is burst_factor as high, and lower otherwise, so that the mean stays what it is. Spells
+ * shorten the interval between flushes and with it the pairs of each: they make the flushes of 4 to
+ * 10 ms below the full ones.
  *
  * The service's share of time is what refaults flushed, over the CPU time it uses in all. A service
  * that is slowed down would refault less; the rates here are given, so that is left out.
@@ -30,8 +31,10 @@ const struct param memcg_load_table[] = {
 	  "updates of one refault", NULL },
 	{ "service_share", PARAM_DOUBLE, L(service_share), "1", 0, 1, NULL,
 	  "events that are the service's", NULL },
-	{ "reclaim", PARAM_DOUBLE, L(reclaim_rate), "0", 0, 1e6, "1/s", "shrink_node() calls", NULL },
-	{ "readers", PARAM_DOUBLE, L(reader_rate), "0", 0, 1e6, "1/s", "reads of memory.stat", NULL },
+	{ "reclaim", PARAM_DOUBLE, L(reclaim_rate), "0", 0, 1e6, "1/s", "shrink_node() calls",
+	  NULL },
+	{ "readers", PARAM_DOUBLE, L(reader_rate), "0", 0, 1e6, "1/s", "reads of memory.stat",
+	  NULL },
 	{ "service_cpus", PARAM_DOUBLE, L(service_cpus), "0.333", 0.001, 8192, "CPUs",
 	  "the service uses", NULL },
 	{ "burst_share", PARAM_DOUBLE, L(burst_share), "0.05", 0, 0.5, NULL,
@@ -223,7 +226,8 @@ int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_l
 
 	*result = (struct memcg_load_result){ 0 };
 	if (load->burst_share * load->burst_factor >= 1)
-		return err_set(err, -EINVAL, "bursts of %g x for %g of the time exceed the mean rate",
+		return err_set(err, -EINVAL,
+			       "bursts of %g x for %g of the time exceed the mean rate",
 			       load->burst_factor, load->burst_share);
 	run.flush = memcg_flush_new(params, &ret, err);
 	if (!run.flush)

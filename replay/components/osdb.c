@@ -4,14 +4,14 @@
  *
  * The shape of osdb's single user test on PostgreSQL: processes start and touch their memory, of
  * which most stays idle; the tables are loaded (a burst of whole-page writes in order); then index
- * builds and updates touch pages of a working set at random, each touch with one of the backend's own
- * busy pages. Every page of the working set is equally likely, each access independent: the miss ratio
- * of a cache of C pages for W is then 1 - C / W whatever the replacement, so what decides is only how
- * many pages the kernel leaves to the cache. Real index pages are not equally hot: inner nodes are hit
- * in any case; they are part of the time that does not depend on memory.
+ * builds and updates touch pages of a working set at random, each touch with one of the backend's
+ * own busy pages. Every page of the working set is equally likely, each access independent: the
+ * miss ratio of a cache of C pages for W is then 1 - C / W whatever the replacement, so what
+ * decides is only how many pages the kernel leaves to the cache. Real index pages are not equally
+ * hot: inner nodes are hit in any case; they are part of the time that does not depend on memory.
  *
- * The working set is spread over the data (every n-th page), as an index's pages are, unless asked for
- * otherwise.
+ * The working set is spread over the data (every n-th page), as an index's pages are, unless asked
+ * for otherwise.
  */
 #include <errno.h>
 #include <math.h>
@@ -100,7 +100,8 @@ static int random_accesses(struct osdb *o, const struct osdb_params *p, uint32_t
 
 	for (uint64_t i = 0; i < p->nr_accesses && !ret; i++) {
 		uint64_t nth = rand_next(&rand) % set_pages;
-		uint32_t page = p->last ? data_pages - set_pages + nth : nth * data_pages / set_pages;
+		uint32_t page =
+			p->last ? data_pages - set_pages + nth : nth * data_pages / set_pages;
 		bool change = rand_unit(&rand) < p->write_share;
 
 		ret = touch(o, busy_first + rand_next(&rand) % busy_pages, DEMAND_ANON);

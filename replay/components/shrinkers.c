@@ -3,26 +3,27 @@
  * shrinkers.c - shrink_slab() over one shrinker per superblock.
  *
  * Each pass of page reclaim asks every shrinker how many objects it could free and lets it free a
- * share of them. Since 3.1 every superblock has a shrinker of its own, and asking takes sb_lock twice
- * and s_umount once: a superblock that has nothing is skipped only after that. Passes are cheap while
- * there are a few dozen superblocks, and are the whole of kswapd's time when leaked mounts have made
- * thousands of them.
+ * share of them. Since 3.1 every superblock has a shrinker of its own, and asking takes sb_lock
+ * twice and s_umount once: a superblock that has nothing is skipped only after that. Passes are
+ * cheap while there are a few dozen superblocks, and are the whole of kswapd's time when leaked
+ * mounts have made thousands of them.
  *
  * How much is freed:
- *	3.2    shrink_slab(): delta = (4 * scanned / seeks) * max_pass / (lru_pages + 1); scanned 32 if
- *	       0; total = deferred + delta; delta < max_pass / 4 caps total at max_pass / 2; never
- *	       above 2 * max_pass; a batch at a time while total >= batch, the rest is deferred.
- *	4.16+  (approx.) do_shrink_slab(): delta = 4 * (freeable >> priority) / seeks, freeable / 2 where
- *	       seeks is 0; total = (deferred >> priority) + delta, at most 2 * freeable; while total >=
- *	       batch or total >= freeable. As in 6.18.
- * A superblock counts (dentries + inodes + fs objects + 1) / 100 * vfs_cache_pressure: freeable below
- * 100 objects is 0, and such a one is part of nr_empty here.
+ *	3.2    shrink_slab(): delta = (4 * scanned / seeks) * max_pass / (lru_pages + 1); scanned 32
+ *	       if 0; total = deferred + delta; delta < max_pass / 4 caps total at max_pass / 2;
+ *	       never above 2 * max_pass; a batch at a time while total >= batch, the rest is
+ *	       deferred.
+ *	4.16+  (approx.) do_shrink_slab(): delta = 4 * (freeable >> priority) / seeks, freeable / 2
+ *	       where seeks is 0; total = (deferred >> priority) + delta, at most 2 * freeable; while
+ *	       total >= batch or total >= freeable. As in 6.18.
+ * A superblock counts (dentries + inodes + fs objects + 1) / 100 * vfs_cache_pressure: freeable
+ * below 100 objects is 0, and such a one is part of nr_empty here.
  *
- * 4.19 keeps a bitmap of non-empty shrinkers per memcg; reclaim of a memcg below the root walks that.
- * Global reclaim still walks all of them once per pass: true in 6.18.
+ * 4.19 keeps a bitmap of non-empty shrinkers per memcg; reclaim of a memcg below the root walks
+ * that. Global reclaim still walks all of them once per pass: true in 6.18.
  *
- * Approximation: every poll costs the same. In truth the share of the spin lock grows with the number
- * of CPUs polling; one cost per superblock cannot say how it divides between the locks.
+ * Approximation: every poll costs the same. In truth the share of the spin lock grows with the
+ * number of CPUs polling; one cost per superblock cannot say how it divides between the locks.
  */
 #include "replay/components/components.h"
 

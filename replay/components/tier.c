@@ -2,34 +2,36 @@
 /*
  * tier.c - a compressed second-chance tier behind a page cache, with an admission valve.
  *
- * The problem. Each evicted page is compressed into a pool and, when it is wanted again, taken out of
- * it: an exclusive victim cache. A pool that holds K pages behind a cache of C turns reuse at distances
- * between C and C + K into hits, and nothing else: a stream that is read once, or a loop longer than
- * C + K, never gets one, and pays for every put all the same. cleancache has no test in front of
- * the compressor. The policies here are such tests, on what the kernel knows at eviction:
+ * The problem. Each evicted page is compressed into a pool and, when it is wanted again, taken out
+ * of it: an exclusive victim cache. A pool that holds K pages behind a cache of C turns reuse at
+ * distances between C and C + K into hits, and nothing else: a stream that is read once, or a loop
+ * longer than C + K, never gets one, and pays for every put all the same. cleancache has no test in
+ * front of the compressor. The policies here are such tests, on what the kernel knows at eviction:
  *
  *	all		zcache of 3.0
- *	idle		only CPU time that would have been idle is spent: idle time is earned as it passes,
- *			idle_pct of it may be used, saved up to saved_ns
+ *	idle		only CPU time that would have been idle is spent: idle time is earned as it
+ *			passes, idle_pct of it may be used, saved up to saved_ns
  *	was_active	the page was on the active list once (WasActive patch, 2012)
- *	refaulted	it came back within ghost_pages evictions of an earlier eviction (shadow entries)
+ *	refaulted	it came back within ghost_pages evictions of an earlier eviction (shadow
+ *                      entries)
  *	probability	every n-th
  *	budget		at most budget_pct of one CPU, saved up to saved_ns
  *	ratio		compressed first, kept when small enough: saves memory, not CPU
  *
- * zcache (drivers/staging/zcache, 3.0): zcache_put_page() -> zcache_compress() (lzo1x_1), rejected when
- * nearly a page; zbud: 64-byte chunks, at most two objects in a page, the oldest page dropped when there
- * is no room. get takes the object out. zswap (mm/zswap.c, 6.18): zswap_store(), the shrinker writes the
- * oldest back to swap when over the limit, after which stores are refused until the pool is under 90 %;
- * zswap_load() takes the object out. zram: zram_bvec_write(): what does not compress is kept as a page;
- * nothing leaves but what is freed.
+ * zcache (drivers/staging/zcache, 3.0): zcache_put_page() -> zcache_compress() (lzo1x_1), rejected
+ * when nearly a page; zbud: 64-byte chunks, at most two objects in a page, the oldest page dropped
+ * when there is no room. get takes the object out. zswap (mm/zswap.c, 6.18): zswap_store(), the
+ * shrinker writes the oldest back to swap when over the limit, after which stores are refused until
+ * the pool is under 90 %; zswap_load() takes the object out. zram: zram_bvec_write(): what does not
+ * compress is kept as a page; nothing leaves but what is freed.
  *
  * How far idle time is saved up matters: pages that are refused lie together, so in a loop they are
- * missed together later; with 10 ms of saving, a run of hits uses it up and refuses the next run, and a
- * loop that leaves the CPU 99 % idle keeps only two thirds. A second of saving covers such runs.
+ * missed together later; with 10 ms of saving, a run of hits uses it up and refuses the next run,
+ * and a loop that leaves the CPU 99 % idle keeps only two thirds. A second of saving covers such
+ * runs.
  *
- * Approximations. zsmalloc (zswap, zram) packs without loss. zswap's shrinker runs at once. A page's
- * compressed size does not change when it is written again.
+ * Approximations. zsmalloc (zswap, zram) packs without loss. zswap's shrinker runs at once. A
+ * page's compressed size does not change when it is written again.
  */
 #include <errno.h>
 #include <math.h>
@@ -38,8 +40,11 @@
 #include "replay/components/components.h"
 
 enum {
-	CHUNK_BYTES = 64, NR_CHUNKS = PAGE_BYTES / CHUNK_BYTES, HEADER_CHUNKS = 1, NONE = UINT32_MAX,
-	ACCEPT_PCT = 90,	/* zswap's accept_threshold_percent */
+	CHUNK_BYTES = 64,
+	NR_CHUNKS = PAGE_BYTES / CHUNK_BYTES,
+	HEADER_CHUNKS = 1,
+	NONE = UINT32_MAX,
+	ACCEPT_PCT = 90, /* zswap's accept_threshold_percent */
 };
 
 const char *const tier_policy_names[] = {
@@ -62,14 +67,16 @@ const struct param tier_params_table[] = {
 	{ "pool", PARAM_BYTES, P(pool_bytes), "28M", 0, 1e15, "bytes", "memory it may take", NULL },
 	{ "reject", PARAM_DOUBLE, P(reject_ratio), "0.95", 0, 2, NULL,
 	  "compressed size, of a page, that is not kept", NULL },
-	{ "probability", PARAM_DOUBLE, P(probability), "0.1", 0, 1, NULL, "policy probability", NULL },
+	{ "probability", PARAM_DOUBLE, P(probability), "0.1", 0, 1, NULL, "policy probability",
+	  NULL },
 	{ "budget", PARAM_PCT, P(budget_pct), "20", 0, 0, "%", "policy budget: of a CPU", NULL },
 	{ "idle", PARAM_PCT, P(idle_pct), "50", 0, 0, "%", "policy idle: of the idle time", NULL },
 	{ "saved_ns", PARAM_DOUBLE, P(saved_ns), "1e9", 0, 1e12, "ns",
 	  "policies idle and budget: saved up at most", NULL },
 	{ "ghost", PARAM_U64, P(ghost_pages), "32768", 0, 4e9, "pages",
 	  "policy refaulted: evictions remembered", NULL },
-	{ "ratio_max", PARAM_DOUBLE, P(ratio_max), "0.5", 0, 2, NULL, "policy ratio: kept up to", NULL },
+	{ "ratio_max", PARAM_DOUBLE, P(ratio_max), "0.5", 0, 2, NULL, "policy ratio: kept up to",
+	  NULL },
 	{ "seed", PARAM_U64, P(seed), "1", 0, 0, NULL, "of the random numbers", NULL },
 	{ 0 }
 };
@@ -134,7 +141,7 @@ struct tier *tier_new(const struct tier_params *params, uint32_t nr_ids, int *co
 	return t;
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 static bool is_zbud(const struct tier *t)
 {
@@ -261,7 +268,7 @@ static bool make_room(struct tier *t, uint32_t chunks)
 	return true;
 }
 
-/* ---- admission --------------------------------------------------------------------------------- */
+/* ---- admission ------------------------------------------------------------------------------- */
 
 /* Saves @earned_ns more; spends a put's worth when there is enough. */
 static bool spend_credit(struct tier *t, double clock_ns, double share)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tier_load.c - a reader and kswapd on a page cache with a compressed tier behind it, in virtual time.
+ * tier_load.c - a reader and kswapd on a page cache with a compressed tier behind it, in virtual
+ * time.
  *
  *	reader:  take a free page (none: reclaim some itself), get from the tier or start the disk,
  *	         insert (in the file's tree_lock); wait for the page; copy
- *	kswapd:  below low: take the page at the cache's tail, remove it (in the lock), put it into the
- *	         tier (inside the lock as in 3.0, or after it); until above high
+ *	kswapd:  below low: take the page at the cache's tail, remove it (in the lock), put it into
+ *	         the tier (inside the lock as in 3.0, or after it); until above high
  *
- * One file, so one tree_lock: with the put inside, inserts and compressions take turns, and a stream
- * runs at min(disk, 4096 / t_put). With the put outside, reader and kswapd compress side by side, and
- * it is CPUs * 4096 / (t_put + t_base). Both forms are oracles of the tests; here they come out of who
- * waits for whom. Waiting for the lock is spinning: busy, not idle.
+ * One file, so one tree_lock: with the put inside, inserts and compressions take turns, and a
+ * stream runs at min(disk, 4096 / t_put). With the put outside, reader and kswapd compress side by
+ * side, and it is CPUs * 4096 / (t_put + t_base). Both forms are oracles of the tests; here they
+ * come out of who waits for whom. Waiting for the lock is spinning: busy, not idle.
  *
  * The page cache is one LRU list; a second touch while resident makes a page active for the tier's
- * policy (was_active). Pages in the order read have readahead in flight; pages with seeks are read one
- * by one. Two threads run: with one CPU they share it, more than two are idle for the valve to see.
+ * policy (was_active). Pages in the order read have readahead in flight; pages with seeks are read
+ * one by one. Two threads run: with one CPU they share it, more than two are idle for the valve to
+ * see.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,11 +29,14 @@ enum { DIRECT_PAGES = 32, NONE = UINT32_MAX };
 
 #define L(field) offsetof(struct tier_load, field)
 const struct param tier_load_table[] = {
-	{ "memory", PARAM_U64, L(memory_pages), "16384", 256, 4e9, "pages", "cache and pool", NULL },
+	{ "memory", PARAM_U64, L(memory_pages), "16384", 256, 4e9, "pages", "cache and pool",
+	  NULL },
 	{ "pages", PARAM_COUNT, L(nr_pages), "262144", 1, 4e9, "pages", "distinct", NULL },
 	{ "reads", PARAM_COUNT, L(nr_reads), "262144", 1, 1e12, NULL, "of a page each", NULL },
-	{ "shuffled", PARAM_BOOL, L(shuffled), "0", 0, 0, NULL, "same random order each round", NULL },
-	{ "disk_page", PARAM_DOUBLE, L(disk_page_ns), "13653", 0, 1e9, "ns", "transfer of a page", NULL },
+	{ "shuffled", PARAM_BOOL, L(shuffled), "0", 0, 0, NULL, "same random order each round",
+	  NULL },
+	{ "disk_page", PARAM_DOUBLE, L(disk_page_ns), "13653", 0, 1e9, "ns", "transfer of a page",
+	  NULL },
 	{ "seek", PARAM_DOUBLE, L(seek_ns), "0", 0, 1e9, "ns", "before each page", NULL },
 	{ "readahead", PARAM_U64, L(readahead_pages), "64", 1, 4096, "pages", "in flight", NULL },
 	{ "insert", PARAM_DOUBLE, L(insert_ns), "500", 0, 1e6, "ns", "in the lock", NULL },

@@ -5,22 +5,23 @@
  * Follows Linux 6.18: do_anonymous_page() and do_swap_page() of mm/memory.c, get_scan_count() of
  * mm/vmscan.c, lru_note_cost() of mm/swap.c.
  *
- * A first touch brings a page to the inactive list (since 5.9), mapped and young. Later touches only set
- * the accessed bit; reclaim finds it: young once, the page stays and is marked, young again, it is
- * activated; not young, it is written to swap. One that comes back from swap is judged by its shadow.
+ * A first touch brings a page to the inactive list (since 5.9), mapped and young. Later touches
+ * only set the accessed bit; reclaim finds it: young once, the page stays and is marked, young
+ * again, it is activated; not young, it is written to swap. One that comes back from swap is judged
+ * by its shadow.
  *
  * What to scan, in this order: no swap, or swappiness 0: files only. Priority 0: both alike. Enough
  * inactive file pages that nobody challenges (cache_trim_mode): files only. Else in proportion:
  *
- *	cost	per type, raised by 32 for each page written or refaulted and by 1 for each one scanned in
- *		vain, both halved when their sum exceeds a quarter of the lists
+ *	cost	per type, raised by 32 for each page written or refaulted and by 1 for each one
+ *		scanned in vain, both halved when their sum exceeds a quarter of the lists
  *	A	= anon_cost + sum, F = file_cost + sum, T = A + F
  *	ap	= swappiness * (T + 1) / (A + 1),  fp = (200 - swappiness) * (T + 1) / (F + 1)
  *	scan	= (size >> priority) * ap or fp / (ap + fp)
  *
- * Approximations. Swap takes no time and is never full (zram): a page written is free at once, and is
- * written again each time, where the kernel may find it unchanged in the swap cache. No readahead from
- * swap, as with zram.
+ * Approximations. Swap takes no time and is never full (zram): a page written is free at once, and
+ * is written again each time, where the kernel may find it unchanged in the swap cache. No
+ * readahead from swap, as with zram.
  */
 #include "replay/kernel/kernel.h"
 

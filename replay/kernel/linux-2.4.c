@@ -2,24 +2,25 @@
 /*
  * linux-2.4.c - page reclaim of Linux 2.4.19: no preference between anonymous and file pages.
  *
- * Pages come in at the head of the inactive list, anonymous ones too. Reclaim walks it from its tail,
- * moving each page it looks at to the head. A page that a page table still maps cannot be freed: it
- * costs one of max_mapped, and when those are used up, swap_out() goes round the address spaces and
- * unmaps up to 32 pages that were not touched since the clock came by last; the next walk then finds
- * them unmapped, writes them to swap and frees them. So idle process memory is at risk as soon as it
- * lies thick enough at the inactive tail, at far smaller shares of memory than 2.5 asks for.
+ * Pages come in at the head of the inactive list, anonymous ones too. Reclaim walks it from its
+ * tail, moving each page it looks at to the head. A page that a page table still maps cannot be
+ * freed: it costs one of max_mapped, and when those are used up, swap_out() goes round the address
+ * spaces and unmaps up to 32 pages that were not touched since the clock came by last; the next
+ * walk then finds them unmapped, writes them to swap and frees them. So idle process memory is at
+ * risk as soon as it lies thick enough at the inactive tail, at far smaller shares of memory than
+ * 2.5 asks for.
  *
  *	try_to_free_pages()	priority 6 to 1, wants 32 pages
- *	refill_inactive(n)	n = 32 * nr_active / ((nr_inactive + 1) * 2): Referenced pages rotate,
- *				others become inactive, with Referenced set
+ *	refill_inactive(n)	n = 32 * nr_active / ((nr_inactive + 1) * 2): Referenced pages
+ *				rotate, others become inactive, with Referenced set
  *	shrink_cache()		max_scan = nr_inactive / priority;
  *				max_mapped = min(32 << (10 - priority), max_scan / 10)
- *	swap_out()		round robin, clock over page table entries: young -> mark_page_accessed();
- *				active pages are left alone
+ *	swap_out()		round robin, clock over page table entries: young ->
+ *				mark_page_accessed(); active pages are left alone
  *
- * mm/vmscan.c, mm/filemap.c, mm/page_alloc.c of 2.4.19. Approximations beside those of vm2002.c: the
- * address spaces are one, in order of page ids, and one call goes round at most once; pages with
- * buffers are not told apart; slab is not reclaimed (it belongs to kernel_bytes).
+ * mm/vmscan.c, mm/filemap.c, mm/page_alloc.c of 2.4.19. Approximations beside those of vm2002.c:
+ * the address spaces are one, in order of page ids, and one call goes round at most once; pages
+ * with buffers are not told apart; slab is not reclaimed (it belongs to kernel_bytes).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static int64_t shrink_cache(struct vm *vm, int64_t nr_pages, int priority)
 			swap_out(vm);
 			return nr_pages;
 		}
-		if (vm->flags[page] & VM_DIRTY) {	/* writepage(): freed when it comes round again */
+		if (vm->flags[page] & VM_DIRTY) { /* writepage(): freed when it comes round again */
 			vm_clean(vm, page);
 			continue;
 		}

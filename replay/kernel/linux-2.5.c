@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * linux-2.5.c - page reclaim of Linux 2.5.52: mapped memory is touched only when swap_tendency says so.
+ * linux-2.5.c - page reclaim of Linux 2.5.52: mapped memory is touched only when swap_tendency says
+ * so.
  *
  * File pages come in inactive, anonymous pages active, and reverse mappings let reclaim ask of each
  * page whether it was referenced. Mapped pages stay on the active list until
@@ -9,19 +10,22 @@
  *	mapped_ratio = 100 * nr_mapped / total
  *	swap_tendency = mapped_ratio / 2 + distress + swappiness  >=  100
  *
- * At priority 12, where clean page cache keeps reclaim, distress is 0: mapped memory must be 80 % of
- * all at swappiness 60, 40 % at 80, nothing at 100. It is a threshold, not a balance: below it idle
- * process memory is never taken, however often the page cache refaults; above it, it goes first.
+ * At priority 12, where clean page cache keeps reclaim, distress is 0: mapped memory must be 80 %
+ * of all at swappiness 60, 40 % at 80, nothing at 100. It is a threshold, not a balance: below it
+ * idle process memory is never taken, however often the page cache refaults; above it, it goes
+ * first.
  *
  *	balance_pgdat()		priority 12 to 1; to_reclaim = pages_high - free;
  *				max_scan = max(nr_inactive >> priority, 2 * to_reclaim, 32)
  *	shrink_zone()		ratio = nr * nr_active / ((nr_inactive | 1) * 2); refill_counter +=
  *				ratio + 1; above 32: refill_inactive_zone(), at most 128
- *	refill_inactive_zone()	mapped and referenced, or mapped and not reclaim_mapped: active again;
- *				all others inactive, Referenced or not
- *	shrink_list()		mapped and referenced: active; unmapped and referenced once: reclaimed
+ *	refill_inactive_zone()	mapped and referenced, or mapped and not reclaim_mapped: active
+ *				again; all others inactive, Referenced or not
+ *	shrink_list()		mapped and referenced: active; unmapped and referenced once:
+ *                              reclaimed
  *
- * mm/vmscan.c, mm/swap.c of 2.5.52. Approximations: those of vm2002.c; slab is part of kernel_bytes.
+ * mm/vmscan.c, mm/swap.c of 2.5.52. Approximations: those of vm2002.c; slab is part of
+ * kernel_bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +52,8 @@ static bool reclaim_mapped(const struct vm *vm, int priority)
 	int64_t distress = 100 >> priority;
 	int64_t mapped_ratio = vm->nr_mapped * 100 / vm->total_pages;
 
-	return vm->params.swap && mapped_ratio / 2 + distress + (int64_t)vm->params.swappiness >= 100;
+	return vm->params.swap &&
+	       mapped_ratio / 2 + distress + (int64_t)vm->params.swappiness >= 100;
 }
 
 static void refill_inactive_zone(struct vm *vm, int64_t nr_pages, int priority)

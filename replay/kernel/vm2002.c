@@ -9,12 +9,12 @@
  * Watermarks (mm/page_alloc.c of both): min = clamp(zone / 128, 20, 255), low twice and high three
  * times that. Memory is capacity_pages less kernel_bytes.
  *
- * Approximations. One zone (with 24 to 96 MB there are two, and 2.5 has lists for each: a page's fate
- * then depends a little on where it was allocated). kswapd runs to its end at the allocation that
- * crosses low: the task never gets into direct reclaim before it. Writing takes no time: a dirty page
- * at the tail is written and kept for another round, and when dirty pages exceed a share of memory all
- * of them are written at once, as bdflush (30 %) and pdflush (10 %) do in the background. A page of swap keeps its
- * copy after it was read in, until it is written again.
+ * Approximations. One zone (with 24 to 96 MB there are two, and 2.5 has lists for each: a page's
+ * fate then depends a little on where it was allocated). kswapd runs to its end at the allocation
+ * that crosses low: the task never gets into direct reclaim before it. Writing takes no time: a
+ * dirty page at the tail is written and kept for another round, and when dirty pages exceed a share
+ * of memory all of them are written at once, as bdflush (30 %) and pdflush (10 %) do in the
+ * background. A page of swap keeps its copy after it was read in, until it is written again.
  */
 #include <errno.h>
 #include <stdlib.h>

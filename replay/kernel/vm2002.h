@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vm2002.h - what the page reclaim of 2.4 and 2.5 have in common: one active and one inactive list of
- * anonymous and file pages together, watermarks, dirty pages, swap. Internal to replay/kernel/.
+ * vm2002.h - what the page reclaim of 2.4 and 2.5 have in common: one active and one inactive list
+ * of anonymous and file pages together, watermarks, dirty pages, swap. Internal to replay/kernel/.
  */
 #ifndef PAGEREEL_REPLAY_VM2002_H
 #define PAGEREEL_REPLAY_VM2002_H

@@ -4,13 +4,14 @@
  *
  *	slab_live DIR N...	(ascending) prints "N us passes": CPU time of one pass
  *
- * In a private mount namespace it mounts N tmpfs in DIR, keeps a file of clean page cache in DIR, and
- * asks for 128 KiB of node reclaim again and again. How many passes a call makes depends on how much its
- * scans reclaim, and reclaim that has enough after a few memcgs never comes to the root, where all
- * shrinkers are asked. Empty shrinkers are not traced, so passes are counted by a shrinker that knows no
- * memcgs and is never empty (ext4's extent status, ...): mm_shrink_slab_start of this process in a tracefs
- * instance of its own. A pass costs what such calls take more than those without, over the passes; the
- * median counts. All mounts end with the namespace. Exit 77 where it cannot be measured.
+ * In a private mount namespace it mounts N tmpfs in DIR, keeps a file of clean page cache in DIR,
+ * and asks for 128 KiB of node reclaim again and again. How many passes a call makes depends on how
+ * much its scans reclaim, and reclaim that has enough after a few memcgs never comes to the root,
+ * where all shrinkers are asked. Empty shrinkers are not traced, so passes are counted by a
+ * shrinker that knows no memcgs and is never empty (ext4's extent status, ...):
+ * mm_shrink_slab_start of this process in a tracefs instance of its own. A pass costs what such
+ * calls take more than those without, over the passes; the median counts. All mounts end with the
+ * namespace. Exit 77 where it cannot be measured.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,9 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Reads the file once: clean pages at the inactive end of the lists for the reclaim that follows. */
+/*
+ * Reads the file once: clean pages at the inactive end of the lists for the reclaim that follows.
+ */
 static int fill_cache(const char *dir, int make)
 {
 	static char piece[PIECE];
@@ -52,7 +55,8 @@ static int fill_cache(const char *dir, int make)
 	if (fd < 0)
 		return -1;
 	for (int done = 0; done < FILE_BYTES; done += PIECE)
-		if ((make ? pwrite(fd, piece, PIECE, done) : pread(fd, piece, PIECE, done)) != PIECE)
+		if ((make ? pwrite(fd, piece, PIECE, done) : pread(fd, piece, PIECE, done)) !=
+		    PIECE)
 			return -1;
 	if (make)
 		fsync(fd);
@@ -72,7 +76,7 @@ static int mount_up_to(const char *dir, int from, int to)
 	return 0;
 }
 
-/* ---- passes, by tracing ------------------------------------------------------------------------ */
+/* ---- passes, by tracing ---------------------------------------------------------------------- */
 
 static char instance[256];
 
@@ -198,8 +202,9 @@ int main(int argc, char **argv)
 		puts("no writable node0/reclaim");
 		return 77;
 	}
-	if (argc < 3 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    fill_cache(argv[1], 1) || tracing_start()) {
+	if (argc < 3 || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || fill_cache(argv[1], 1) ||
+	    tracing_start()) {
 		perror("slab_live");
 		rmdir(instance);
 		return 77;

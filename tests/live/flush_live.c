@@ -4,10 +4,10 @@
  *
  *	flush_live CGROUP	prints "N measured_ns" for N = 100, 400, 200, then "predicted_ns"
  *
- * CGROUP is a memcg (v1 or v2) that this program may make children in. 400 children each hold a process
- * that touches memory on CPU 0 and CPU 1 when told to; then memory.stat of CGROUP is read twice: the
- * second read finds nothing to flush, the difference is the flush. Base and k come from 100 and 400
- * children; the component then predicts 200.
+ * CGROUP is a memcg (v1 or v2) that this program may make children in. 400 children each hold a
+ * process that touches memory on CPU 0 and CPU 1 when told to; then memory.stat of CGROUP is read
+ * twice: the second read finds nothing to flush, the difference is the flush. Base and k come from
+ * 100 and 400 children; the component then predicts 200.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,10 +5,10 @@
  *
  *	codec_cost text FILE... -- binary FILE... -- ...
  *
- * Each group's files are cut into whole pages (at most 4096 of a group, evenly spread); 'random' and
- * 'zero' are made here. Each page is compressed and decompressed with each codec; the pages go round
- * seven times, and the median over the rounds of the mean per page is printed, so that a disturbed
- * round does not count. The result of every decompression is compared with the page.
+ * Each group's files are cut into whole pages (at most 4096 of a group, evenly spread); 'random'
+ * and 'zero' are made here. Each page is compressed and decompressed with each codec; the pages go
+ * round seven times, and the median over the rounds of the mean per page is printed, so that a
+ * disturbed round does not count. The result of every decompression is compared with the page.
  */
 #include <fcntl.h>
 #include <lz4.h>

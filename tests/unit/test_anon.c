@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_anon.c - linux-6.18 with anonymous pages and swap: balance, conservation, what swappiness does. */
+/*
+ * test_anon.c - linux-6.18 with anonymous pages and swap: balance, conservation, what swappiness
+ * does.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -168,7 +171,9 @@ static double miss_ratio(uint32_t memory_mib, uint64_t swappiness)
 	return (double)r.file_misses / r.nr_accesses;
 }
 
-/* 9 MB idle, 24 MB burst, 16 MB at random, measured on 6.18: 69.5, 44.5, 19.8-27 % and then 0.3 %. */
+/*
+ * 9 MB idle, 24 MB burst, 16 MB at random, measured on 6.18: 69.5, 44.5, 19.8-27 % and then 0.3 %.
+ */
 static void swappiness_0_misses_what_the_idle_pages_take(void **state)
 {
 	assert_true(fabs(miss_ratio(14, 0) - 0.695) < 0.03);

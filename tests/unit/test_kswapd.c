@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_kswapd.c - kswapd and shrinkers against closed forms, conservation and metamorphic checks. */
+/*
+ * test_kswapd.c - kswapd and shrinkers against closed forms, conservation and metamorphic checks.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -75,7 +77,8 @@ static void more_superblocks_never_cost_less(void **state)
 	double before = 0;
 
 	fill(&params);
-	for (params.nr_superblocks = 0; params.nr_superblocks <= 4000; params.nr_superblocks += 250) {
+	for (params.nr_superblocks = 0; params.nr_superblocks <= 4000;
+	     params.nr_superblocks += 250) {
 		assert_int_equal(kswapd_run(&params, &r, NULL), 0);
 		assert_true(r.cpu_pct >= before * 0.98);
 		before = r.cpu_pct;
@@ -136,7 +139,9 @@ static void the_same_seed_gives_the_same_run(void **state)
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 
-/* delta = (4 * scanned / seeks) * freeable / (lru_pages + 1), a batch at a time, the rest deferred. */
+/*
+ * delta = (4 * scanned / seeks) * freeable / (lru_pages + 1), a batch at a time, the rest deferred.
+ */
 static void slab_of_3_2_frees_whole_batches_and_defers_the_rest(void **state)
 {
 	struct shrinker s = { .freeable = 100000, .seeks = 2, .batch = 128 };
@@ -144,7 +149,7 @@ static void slab_of_3_2_frees_whole_batches_and_defers_the_rest(void **state)
 	struct shrink_slab_control c = { .nr_scanned = 32, .lru_pages = 63999, .priority = 12 };
 	struct shrink_slab_counters n = { 0 };
 
-	assert_int_equal(shrink_slab(&all, &c, &n), 0);		/* 64 * 100000 / 64000 = 100 < 128 */
+	assert_int_equal(shrink_slab(&all, &c, &n), 0); /* 64 * 100000 / 64000 = 100 < 128 */
 	assert_int_equal(s.deferred, 100);
 	assert_int_equal(shrink_slab(&all, &c, &n), 128);	/* 200 */
 	assert_int_equal(s.deferred, 72);

@@ -97,7 +97,9 @@ static void scheduler_marks_follow_the_poisson_form(void **state)
 	}
 }
 
-/* Interval = 32 * (cpus + 1) / update rate; what the CPUs' remainders hold back is small in 300 s. */
+/*
+ * Interval = 32 * (cpus + 1) / update rate; what the CPUs' remainders hold back is small in 300 s.
+ */
 static void the_interval_between_flushes_follows_the_update_rate(void **state)
 {
 	static const double rates[] = { 3000, 12400, 50000 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_tier.c - the compressed tier: closed forms of a stream, conservation, what each policy admits. */
+/*
+ * test_tier.c - the compressed tier: closed forms of a stream, conservation, what each policy
+ * admits.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -126,7 +129,9 @@ static void pages_in_the_tier_are_conserved(void **state)
 	}
 }
 
-/* A victim cache of K behind C gets nothing from a loop longer than C + K, all from a shorter one. */
+/*
+ * A victim cache of K behind C gets nothing from a loop longer than C + K, all from a shorter one.
+ */
 static void a_loop_hits_only_when_cache_and_pool_hold_it(void **state)
 {
 	struct tier_params params = tier_with(TIER_ALL, 10000);

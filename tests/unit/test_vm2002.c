@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* test_vm2002.c - linux-2.4 and linux-2.5: thresholds, conservation, and the workload on the edge. */
+/*
+ * test_vm2002.c - linux-2.4 and linux-2.5: thresholds, conservation, and the workload on the edge.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -85,7 +87,8 @@ static void pages_and_accesses_are_conserved(void **state)
  * Idle mapped memory of @mapped_pct of all, then a stream of file pages: pages swapped out. With
  * priority 12 and no dirty page in the way, swapping must start exactly at the threshold.
  */
-static uint64_t swapped_by_a_stream(const struct kernel_ops *ops, uint64_t swappiness, int mapped_pct)
+static uint64_t swapped_by_a_stream(const struct kernel_ops *ops, uint64_t swappiness,
+				    int mapped_pct)
 {
 	struct vm_params params = defaults(ops);
 	struct replay_counters c;
