@@ -1,9 +1,9 @@
 #!/bin/bash
 # demo.sh - the main job, once: record (or take the bundled recording), replay, compare, ask in SQL.
-# Leaves demo.db in the current directory.
+# demo.sh [FILE.db]: the database it leaves, demo.db by default.
 set -eu
 cd "$(dirname "$0")/.."
-db=demo.db
+db=${1:-demo.db}
 work=
 trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
