@@ -71,7 +71,7 @@ static int choose_model(struct validation *v, struct err *err)
 	if (ret)
 		return ret;
 	if (mglru)
-		snprintf(name, sizeof(name), "linux-mglru");
+		snprintf(name, sizeof(name), major == 6 && minor < 8 ? "linux-mglru-6.1" : "linux-mglru");
 	else
 		snprintf(name, sizeof(name), "linux-%d.%d", major, minor);
 	if (!model_exists(name))

@@ -8,6 +8,7 @@
  *	workingset.c	shadow entries and the refault decision
  *	vmscan.c	reclaim: priorities, list balance, scan
  *	anon.c		anonymous pages, and how much to scan of them and of files
+ *	mglru.c		the other policy: generations and tiers instead of two lists
  *	writeback.c	dirty pages and who cleans them
  *	readahead.c	windows, and the folios they are read into
  *
@@ -159,6 +160,14 @@ struct linux_params {
 	uint64_t dirty_wakeup_ns;
 	bool swap;			/* anonymous pages are replayed, and there is swap for them */
 	uint64_t swappiness;
+	/* mglru.c only */
+	uint64_t min_lru_batch_pages, max_lru_batch_pages;
+	uint64_t tier_gain;		/* of a higher tier against the first */
+	uint64_t watermark_scale;	/* 1/10 000 of memory between watermarks */
+	bool insert_second;		/* new folios: second oldest of four generations */
+	bool protect_full;		/* a folio with all its counts is always protected */
+	bool age_only;			/* a pass that aged does not evict */
+	bool kswapd;			/* capacity is the machine's memory */
 };
 
 struct scan_control {
@@ -168,6 +177,8 @@ struct scan_control {
 	bool may_deactivate[2];	/* are the active lists to be aged? anon, file */
 	bool force_deactivate;
 	bool skipped_deactivate;
+	uint64_t nr_taken, nr_dirty;	/* mglru.c: looked at, and of those dirty */
+	bool kswapd;
 };
 
 struct kernel_counts {
@@ -175,6 +186,17 @@ struct kernel_counts {
 	uint64_t refills;		/* active pages looked at */
 	uint64_t shadows_dropped;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
+};
+
+/* mglru.c */
+enum { MIN_NR_GENS = 2, MAX_NR_GENS = 4, MAX_NR_TIERS = 4, MAX_ISOLATED = 256 };
+
+/* Of one lruvec, file pages. The controller's figures by tier, pages; the current ones since min_seq. */
+struct lru_gen {
+	uint64_t max_seq, min_seq;
+	uint64_t avg_refaulted[MAX_NR_TIERS], avg_total[MAX_NR_TIERS];
+	uint64_t refaulted[MAX_NR_TIERS], evicted[MAX_NR_TIERS], protected[MAX_NR_TIERS];
+	bool mapped;		/* there have been mapped pages */
 };
 
 struct kernel_model {
@@ -185,6 +207,9 @@ struct kernel_model {
 	struct kernel_counts n;
 	uint64_t now_ns, next_stats_ns, next_wakeup_ns, first_flush_ns;
 	bool started;
+
+	struct lru_gen lru_gen;
+	uint8_t *gen;		/* page -> generation and counted references; NULL: classic lists */
 
 	uint32_t nr_ids;
 	uint16_t *flags;	/* page -> PG_* */
@@ -233,6 +258,12 @@ static inline enum lru_list page_lru(uint16_t flags)
 {
 	return (flags & PG_ANON ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE) +
 	       (flags & PG_ACTIVE ? 1 : 0);
+}
+
+/* The list that a page is on: generations take the places of the four lists. */
+static inline enum lru_list page_list(const struct kernel_model *m, uint32_t page)
+{
+	return m->gen ? (enum lru_list)(m->gen[page] % MAX_NR_GENS) : page_lru(m->flags[page]);
 }
 
 static inline void list_insert(struct links *links, uint32_t at, uint32_t page)
@@ -311,9 +342,21 @@ static inline uint64_t stat_workingset_activate(const struct kernel_model *m, bo
 
 /* vmscan.c. Returns the pages reclaimed, which may be fewer or more than asked for. */
 uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
+void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
+
+/* mglru.c */
+int lru_gen_init(struct kernel_model *m);
+void lru_gen_release(struct kernel_model *m);
+void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming);
+void lru_gen_new_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
+void lru_gen_inc_refs(struct kernel_model *m, uint32_t page);
+uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages);
+uint16_t lru_gen_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
+void lru_gen_shrink_lruvec(struct kernel_model *m, struct scan_control *sc);
+void lru_gen_kswapd(struct kernel_model *m);
 
 /* linux.c */
-enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4, FILL_ANON = 8 };
+enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4, FILL_ANON = 8, FILL_FAULT = 16 };
 
 /* Brings a folio in; false (only with FILL_NORETRY): no room could be made for it. */
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how);

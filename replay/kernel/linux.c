@@ -82,16 +82,41 @@ static const char *const orders[] = {
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
-	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
+	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL }
+
+/* Of the classic lists only. */
+#define SWAP_PARAMS										\
 	{ "swap", PARAM_BOOL, P(swap), "off", 0, 0, NULL,					\
 	  "replay touches of anonymous pages, with swap for them", NULL },			\
 	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
-	  "memory.swappiness, where there is swap", NULL },					\
-	{ 0 }
+	  "memory.swappiness, where there is swap", NULL }
 
-static const struct param params_6_18[] = { LINUX_PARAMS("31", "2s", "6.18") };
-static const struct param params_6_12[] = { LINUX_PARAMS("31", "2s", "6.12") };
-static const struct param params_6_1[] = { LINUX_PARAMS("15", "0", "6.1") };
+/* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and its backports. AGE: stop after aging, since 6.8. */
+#define MGLRU_PARAMS(INSERT, PROTECT, AGE)							\
+	{ "min_batch", PARAM_U64, P(min_lru_batch_pages), "64", 1, MAX_ISOLATED, "pages",	\
+	  "pages isolated at a time (MIN_LRU_BATCH)", NULL },					\
+	{ "max_batch", PARAM_U64, P(max_lru_batch_pages), "4096", 1, 1 << 20, "folios",		\
+	  "folios looked at at a time (MAX_LRU_BATCH)", NULL },					\
+	{ "tier_gain", PARAM_U64, P(tier_gain), "2", 1, 100, NULL,				\
+	  "how many times the first tier's refaults a higher tier may have", NULL },		\
+	{ "insert_second", PARAM_BOOL, P(insert_second), INSERT, 0, 0, NULL,			\
+	  "of four generations new folios go to the second oldest", NULL },			\
+	{ "protect_full", PARAM_BOOL, P(protect_full), PROTECT, 0, 0, NULL,			\
+	  "a folio that was read five times is never evicted from the oldest generation", NULL },\
+	{ "age_only", PARAM_BOOL, P(age_only), AGE, 0, 0, NULL,					\
+	  "a pass that made a generation does not evict", NULL },				\
+	{ "kswapd", PARAM_BOOL, P(kswapd), "off", 0, 0, NULL,					\
+	  "the size is the machine's memory: kswapd and watermarks instead of a limit", NULL },	\
+	{ "watermark_scale", PARAM_U64, P(watermark_scale), "10", 1, 3000, "1/10000",		\
+	  "vm.watermark_scale_factor", NULL }
+
+static const struct param params_6_18[] = { LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, { 0 } };
+static const struct param params_6_12[] = { LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, { 0 } };
+static const struct param params_mglru[] = {
+	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), { 0 } };
+static const struct param params_mglru_6_1[] = {
+	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), { 0 } };
+static const struct param params_6_1[] = { LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, { 0 } };
 
 /* ---- create and destroy ------------------------------------------------------------------------ */
 
@@ -102,6 +127,7 @@ static void linux_destroy(struct kernel_model *m)
 	writeback_release(m);
 	workingset_release(m);
 	readahead_release(m);
+	lru_gen_release(m);
 	free(m->order);
 	free(m->flags);
 	free(m->links);
@@ -268,7 +294,7 @@ static void init_readahead(struct kernel_model *m, const struct kernel_config *c
 		m->p.stats_phase_ns = m->p.stats_period_ns / 2;
 }
 
-static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
+static struct kernel_model *create_model(const struct kernel_config *config, bool mglru, int *code,
 					 struct err *err)
 {
 	struct kernel_model *m = calloc(1, sizeof(*m));
@@ -276,9 +302,15 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 
 	if (m) {
 		m->p = *(const struct linux_params *)config->params;
+		/* What is not in the table of one policy is not set. */
+		if (mglru)
+			m->p.swap = false;
+		else
+			m->p.kswapd = false;
 		m->nr_ids = config->nr_ids;
 		init_readahead(m, config);
 		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);
+		ret = ret ?: mglru ? lru_gen_init(m) : 0;
 	}
 	if (ret) {
 		linux_destroy(m);
@@ -297,6 +329,18 @@ static struct kernel_model *linux_create(const struct kernel_config *config, int
 		return NULL;
 	}
 	return m;
+}
+
+static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
+					 struct err *err)
+{
+	return create_model(config, false, code, err);
+}
+
+static struct kernel_model *mglru_create(const struct kernel_config *config, int *code,
+					 struct err *err)
+{
+	return create_model(config, true, code, err);
 }
 
 /* ---- fills and lookups ------------------------------------------------------------------------- */
@@ -359,6 +403,10 @@ bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned 
 		if (m->large)
 			m->order[page + i] = (uint8_t)order;
 	}
+	if (m->gen)
+		lru_gen_new_folio(m, page, nr);
+	if (m->gen && how & FILL_FAULT)
+		m->flags[page] |= PG_ACTIVE;
 	m->n.c.fills += nr;
 	m->n.c.fills_undemanded += how & FILL_DEMANDED ? 0 : nr;
 	m->n.c.resident_pages += nr;
@@ -448,9 +496,10 @@ static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
 	uint16_t mapped = PG_MAPPED | (page_file(m, page)->no_recency ? 0 : PG_YOUNG);
 
+	m->lru_gen.mapped = true;
 	for (uint32_t end = page + run; page < end; page++) {
 		if (!(m->flags[page] & PG_RESIDENT))
-			fill_folio(m, page, 0, 0);
+			fill_folio(m, page, 0, mapped & PG_YOUNG ? FILL_FAULT : 0);
 		demand_page(m, page);
 		m->flags[folio_head(m, page)] |= mapped;
 	}
@@ -461,6 +510,7 @@ static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
 	uint16_t mapped = PG_MAPPED | (page_file(m, page)->no_recency ? 0 : PG_YOUNG);
 
+	m->lru_gen.mapped = true;
 	for (uint32_t i = 0; i < run; i++, page++)
 		if (m->flags[page] & PG_RESIDENT)
 			m->flags[folio_head(m, page)] |= mapped;
@@ -666,21 +716,28 @@ static int linux_costs(const struct kernel_model *m, struct replay_cost *out, in
 	return (int)ARRAY_SIZE(all);
 }
 
-#define LINUX(NAME, SYMBOL)									\
+#define LINUX(NAME, SYMBOL, CREATE, TITLE, VERSION)						\
 const struct kernel_ops linux_##SYMBOL##_ops = {						\
 	.name = "linux-" NAME,									\
-	.title = "active and inactive lists with refault distance, memcg limit",		\
-	.source = "Linux " NAME " mm/vmscan.c, workingset.c, swap.c, memcontrol.c, filemap.c, "	\
-		  "readahead.c",								\
+	.title = TITLE,										\
+	.source = "Linux " VERSION " mm/vmscan.c, workingset.c, swap.c, memcontrol.c, "		\
+		  "filemap.c, readahead.c",							\
 	.params = params_##SYMBOL,								\
 	.params_bytes = sizeof(struct linux_params),						\
-	.create = linux_create,									\
+	.create = CREATE,									\
 	.feed = linux_feed,									\
 	.counters = linux_counters,								\
 	.costs = linux_costs,									\
 	.destroy = linux_destroy,								\
 }
 
-LINUX("6.18", 6_18);
-LINUX("6.12", 6_12);
-LINUX("6.1", 6_1);
+#define CLASSIC "active and inactive lists with refault distance, memcg limit"
+
+LINUX("6.18", 6_18, linux_create, CLASSIC, "6.18");
+LINUX("6.12", 6_12, linux_create, CLASSIC, "6.12");
+LINUX("6.1", 6_1, linux_create, CLASSIC, "6.1");
+LINUX("mglru", mglru, mglru_create,
+      "multi-gen LRU as in 6.12: generations, tiers, memcg limit or kswapd (6.14 and later differ)",
+      "6.12");
+LINUX("mglru-6.1", mglru_6_1, mglru_create,
+      "multi-gen LRU as in 6.1 with its stable updates (not validated)", "6.1");

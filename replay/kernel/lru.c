@@ -20,8 +20,11 @@
 
 void lru_add_page(struct kernel_model *m, uint32_t page)
 {
-	enum lru_list lru = page_lru(m->flags[page]);
+	enum lru_list lru;
 
+	if (m->gen)
+		lru_gen_place(m, page, false);
+	lru = page_list(m, page);
 	list_insert(m->links, lru_head(m, lru), page);
 	m->flags[page] |= PG_LRU;
 	m->lruvec.nr_pages[lru] += folio_pages(m, page);
@@ -29,8 +32,11 @@ void lru_add_page(struct kernel_model *m, uint32_t page)
 
 void lru_add_page_tail(struct kernel_model *m, uint32_t page)
 {
-	enum lru_list lru = page_lru(m->flags[page]);
+	enum lru_list lru;
 
+	if (m->gen)
+		lru_gen_place(m, page, true);
+	lru = page_list(m, page);
 	list_insert(m->links, m->links[lru_head(m, lru)].prev, page);
 	m->flags[page] |= PG_LRU;
 	m->lruvec.nr_pages[lru] += folio_pages(m, page);
@@ -40,7 +46,7 @@ void lru_del_page(struct kernel_model *m, uint32_t page)
 {
 	list_remove(m->links, page);
 	m->flags[page] &= (uint16_t)~PG_LRU;
-	m->lruvec.nr_pages[page_lru(m->flags[page])] -= folio_pages(m, page);
+	m->lruvec.nr_pages[page_list(m, page)] -= folio_pages(m, page);
 }
 
 static void drain_add(struct kernel_model *m)
@@ -104,6 +110,10 @@ void lru_forget(struct kernel_model *m, uint32_t page)
 /* The second mark of an inactive page. */
 void mark_accessed_again(struct kernel_model *m, uint32_t page)
 {
+	if (m->gen) {
+		lru_gen_inc_refs(m, page);
+		return;
+	}
 	if (m->flags[page] & PG_LRU) {
 		m->lru_activate.page[m->lru_activate.nr++] = page;
 		if (m->lru_activate.nr >= m->p.batch_pages || folio_order(m, page))
@@ -122,16 +132,18 @@ void folio_split(struct kernel_model *m, uint32_t page)
 	uint16_t flags = m->flags[page];
 
 	if (flags & PG_LRU)
-		m->lruvec.nr_pages[page_lru(flags)] -= nr - 1;
+		m->lruvec.nr_pages[page_list(m, page)] -= nr - 1;
 	m->order[page] = 0;
 	for (uint32_t i = 1; i < nr; i++) {
 		uint16_t own = m->flags[page + i] & PG_OF_PAGE & (uint16_t)~PG_TAIL;
 
 		m->order[page + i] = 0;
 		m->flags[page + i] = own | (flags & (uint16_t)~(PG_OF_PAGE | PG_DIRTY));
+		if (m->gen)
+			m->gen[page + i] = m->gen[page];
 		if (flags & PG_LRU) {
 			list_insert(m->links, page + i - 1, page + i);
-			m->lruvec.nr_pages[page_lru(flags)]++;
+			m->lruvec.nr_pages[page_list(m, page)]++;
 		}
 		if (flags & PG_DIRTY)
 			writeback_page_dirtied(m, page + i);

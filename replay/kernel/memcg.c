@@ -88,6 +88,11 @@ bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode)
 	struct memcg *memcg = &m->memcg;
 	uint64_t batch = pages > m->p.charge_batch_pages ? pages : m->p.charge_batch_pages;
 
+	if (m->p.kswapd) {
+		memcg->usage_pages += pages;
+		lru_gen_kswapd(m);
+		return true;
+	}
 	if (memcg->stock_pages >= pages) {
 		memcg->stock_pages -= pages;
 		return true;

@@ -6,6 +6,8 @@
 	X(linux_6_18) \
 	X(linux_6_12) \
 	X(linux_6_1) \
+	X(linux_mglru) \
+	X(linux_mglru_6_1) \
 	X(linux_2_5) \
 	X(linux_2_4)
 

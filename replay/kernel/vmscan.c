@@ -49,7 +49,8 @@ static void prepare_scan_control(struct kernel_model *m, struct scan_control *sc
 			stat_workingset_activate(m, file) != m->lruvec.refaults_snapshot[file];
 }
 
-static void evict(struct kernel_model *m, uint32_t page, uint32_t pages)
+/* @page's folio, off the lists, leaves memory. */
+void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
 	if (m->flags[page] & PG_ANON)
 		m->n.c.swapped_out += pages;
@@ -87,7 +88,7 @@ static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pag
 	enum verdict verdict = judge(m, page);
 
 	if (verdict == RECLAIM) {
-		evict(m, page, pages);
+		reclaim_folio(m, page, pages);
 		return pages;
 	}
 	if (verdict == ACTIVATE) {
@@ -223,8 +224,12 @@ static void shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
 static uint64_t do_try_to_free_pages(struct kernel_model *m, struct scan_control *sc)
 {
 	for (sc->priority = DEF_PRIORITY; sc->priority >= 0; sc->priority--) {
-		prepare_scan_control(m, sc);
-		shrink_lruvec(m, sc);
+		if (m->gen) {
+			lru_gen_shrink_lruvec(m, sc);
+		} else {
+			prepare_scan_control(m, sc);
+			shrink_lruvec(m, sc);
+		}
 		shrink_shadow_nodes(m);
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;

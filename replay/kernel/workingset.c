@@ -195,10 +195,11 @@ void workingset_age(struct kernel_model *m, uint64_t pages)
 void workingset_eviction(struct kernel_model *m, uint32_t page)
 {
 	uint32_t nr = folio_pages(m, page), end = page + nr;
+	uint32_t age = m->gen ? lru_gen_eviction(m, page, nr) : (uint32_t)m->lruvec.nonresident_age;
 	uint16_t shadow = PG_SHADOW | PG_SEEN | (m->flags[page] & (PG_WORKINGSET | PG_ANON));
 
 	for (; page < end; page++) {
-		m->links[page].next = (uint32_t)m->lruvec.nonresident_age;
+		m->links[page].next = age;
 		m->flags[page] = shadow;
 	}
 	workingset_page_out(m, end - nr, nr, true);
@@ -227,6 +228,8 @@ static bool refault_is_recent(const struct kernel_model *m, uint32_t page)
 uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
 	m->n.c.refaults += pages;
+	if (m->gen)
+		return lru_gen_refault(m, page, pages);
 	if (!refault_is_recent(m, page))
 		return 0;
 	workingset_age(m, pages);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * mglru.c - multi-gen LRU: reclaim that sorts pages by generations and tiers instead of two lists.
+ *
+ * Follows Linux 6.12 (CONFIG_LRU_GEN, swappiness of no effect as there is no swap) mm/vmscan.c:
+ * lru_gen_shrink_lruvec(), try_to_shrink_lruvec(), get_nr_to_scan(), should_run_aging(),
+ * evict_folios(), scan_folios(), sort_folio(), isolate_folio(), get_tier_idx(), read_ctrl_pos(),
+ * positive_ctrl_err(), reset_ctrl_pos(), try_to_inc_min_seq(), inc_max_seq(), folio_inc_gen(),
+ * set_initial_priority(), balance_pgdat(); include/linux/mm_inline.h: lru_gen_add_folio(),
+ * folio_lru_refs(), lru_tier_from_refs(); mm/swap.c: folio_inc_refs(); mm/workingset.c:
+ * lru_gen_eviction(), lru_gen_refault().
+ *
+ *	   max_seq                          min_seq
+ *	  youngest                          oldest      --> evicted, from the tail
+ *	  touched through     (3 of 4)      new file folios, at the head
+ *	  page tables             ^                     |
+ *	                          +--- protected, at the tail: tier above the cut-off
+ *
+ * The problem: two lists need a scan to learn which of their pages are used, and a rule how long
+ * each should be. The idea: number the generations. A page that is touched through a page table
+ * belongs to the youngest; one that is read with read(2) stays where it is and only counts: the
+ * first read is not counted, then up to four are. Its tier is the logarithm of the count: 0 up to one
+ * read, 1 for two, 2 for three or four, 3 for five and more.
+ *
+ * Eviction takes the oldest generation from its tail. A folio there whose tier is above a cut-off
+ * moves on to the next generation, its count cleared, and to the *tail* of it: it will be the first
+ * to be looked at when its time comes. One with the full count always does. When the oldest generation
+ * is empty the next one is the oldest; when only two are left there is nothing to evict, and aging
+ * must make a new youngest one. A pass at the default priority (12) never ages. New file folios go to
+ * the oldest generation (of four, the second oldest): the cache of once-read pages is one FIFO.
+ *
+ * The cut-off is a controller's: the shadow of an evicted folio holds min_seq and the tier it had. If
+ * it comes back while min_seq is the same it is a refault of that tier. A tier is evicted along with
+ * tier 0 as long as it has fewer than 64 refaults, or refaults / (evicted + protected) no more than
+ * tier_gain times as high as tier 0's. Averages, halved at each step of min_seq, remember the past.
+ * A folio that refaults after three counted reads starts with the full count.
+ *
+ * All is done in batches: up to 64 folios are isolated at a time, up to 4096 looked at. A reclaim call
+ * takes as many batches as it needs to look at size >> priority folios: of a memcg under 16 MB
+ * nothing at the default priority, up to 1 GB one batch of 64.
+ *
+ * With kswapd on, the size is the machine's memory: pages are taken without a limit until free memory
+ * is below the low watermark; then kswapd brings it above the high one plus a batch. Watermarks are
+ * those of one zone with min_free_kbytes = 4 * sqrt(memory in kB). What the kernel and programs use
+ * has to be given as reserve.
+ *
+ * Approximations. One memcg, one zone, one node: with several zones each has its own lists and is
+ * scanned in turn; a guest's first 16 MB are a zone of their own. No anonymous pages, no swap.
+ * kswapd takes no time: allocations never get below the low watermark, nor into direct reclaim. Page
+ * tables are walked completely at each aging, and a touched page moves to the youngest generation
+ * then, not when it is met: mapped workloads are not validated. Tiers of dirty folios that wait for
+ * writeback are forgotten, as in the kernel.
+ *
+ * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and the
+ * protection of full counts; insert_second and protect_full undo that): a pass that aged goes on to
+ * evict (age_only off). It has not been validated. 6.14 counts refaults of the last generations, not
+ * only of the oldest, ages at three generations, has a gain of 2:3 and counts in PG_workingset
+ * differently: it is not this model.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "replay/kernel/kernel.h"
+
+/* A page's byte: its generation below, references counted beyond PG_WORKINGSET above. */
+enum { GEN_MASK = MAX_NR_GENS - 1, REFS_SHIFT = 2, REFS_WIDTH = 2, REFS_MAX = (1 << REFS_WIDTH) - 1 };
+
+int lru_gen_init(struct kernel_model *m)
+{
+	m->gen = calloc((size_t)m->nr_ids + 1, sizeof(*m->gen));
+	if (!m->gen)
+		return -ENOMEM;
+	m->metadata_bytes += m->nr_ids;
+	m->lru_gen.max_seq = MIN_NR_GENS + 1;
+	return 0;
+}
+
+void lru_gen_release(struct kernel_model *m)
+{
+	free(m->gen);
+}
+
+static uint8_t seq_gen(uint64_t seq)
+{
+	return seq % MAX_NR_GENS;
+}
+
+static uint64_t nr_gens(const struct kernel_model *m)
+{
+	return m->lru_gen.max_seq - m->lru_gen.min_seq + 1;
+}
+
+/* ---- references and tiers ---------------------------------------------------------------------- */
+
+/* Reads beyond the first, 0 .. 4. */
+static unsigned int folio_refs(const struct kernel_model *m, uint32_t page)
+{
+	return (unsigned int)(m->gen[page] >> REFS_SHIFT) + !!(m->flags[page] & PG_WORKINGSET);
+}
+
+/* The logarithm to base 2 of refs + 1, rounded up. */
+static unsigned int refs_tier(unsigned int refs)
+{
+	return refs ? 32 - (unsigned int)__builtin_clz(refs) : 0;
+}
+
+/* A folio that has PG_REFERENCED is read again. */
+void lru_gen_inc_refs(struct kernel_model *m, uint32_t page)
+{
+	if (!(m->flags[page] & PG_WORKINGSET))
+		m->flags[page] |= PG_WORKINGSET;
+	else if (m->gen[page] >> REFS_SHIFT < REFS_MAX)
+		m->gen[page] += 1 << REFS_SHIFT;
+}
+
+static void clear_refs(struct kernel_model *m, uint32_t page)
+{
+	m->flags[page] &= (uint16_t)~(PG_REFERENCED | PG_WORKINGSET);
+	m->gen[page] &= GEN_MASK;
+}
+
+/* Of a new folio, PG_WORKINGSET is set if lru_gen_refault() said so. */
+void lru_gen_new_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
+{
+	for (uint32_t i = 0; i < pages; i++)
+		m->gen[page + i] = 0;
+	if (m->flags[page] & PG_WORKINGSET)
+		m->gen[page] = REFS_MAX << REFS_SHIFT;
+}
+
+/* ---- shadow entries ---------------------------------------------------------------------------- */
+
+/* The token to keep; that it had any references is PG_WORKINGSET of the shadow. */
+uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages)
+{
+	unsigned int refs = folio_refs(m, page);
+
+	m->lru_gen.evicted[refs_tier(refs)] += pages;
+	return (uint32_t)m->lru_gen.min_seq << REFS_WIDTH | (refs ? refs - 1 : 0);
+}
+
+/* @page has a shadow. Returns PG_WORKINGSET if its folio is to start with the full count. */
+uint16_t lru_gen_refault(struct kernel_model *m, uint32_t page, uint32_t pages)
+{
+	uint32_t token = m->links[page].next;
+	unsigned int refs;
+
+	if (token >> REFS_WIDTH != (uint32_t)m->lru_gen.min_seq << REFS_WIDTH >> REFS_WIDTH)
+		return 0;
+	refs = (token & REFS_MAX) + !!(m->flags[page] & PG_WORKINGSET);
+	m->lru_gen.refaulted[refs_tier(refs)] += pages;
+	return refs >= REFS_MAX ? PG_WORKINGSET : 0;
+}
+
+/* ---- the controller ---------------------------------------------------------------------------- */
+
+struct ctrl_pos {
+	uint64_t refaulted, total, gain;
+};
+
+static struct ctrl_pos read_ctrl_pos(const struct lru_gen *g, unsigned int tier, uint64_t gain)
+{
+	return (struct ctrl_pos){
+		.refaulted = g->avg_refaulted[tier] + g->refaulted[tier],
+		.total = g->avg_total[tier] + g->evicted[tier] + g->protected[tier],
+		.gain = gain,
+	};
+}
+
+/* May pages of @pv be evicted as those of @sp are? */
+static bool may_evict(const struct kernel_model *m, const struct ctrl_pos *sp,
+		      const struct ctrl_pos *pv)
+{
+	uint64_t margin = m->p.min_lru_batch_pages;
+
+	return pv->refaulted < margin ||
+	       pv->refaulted * (sp->total + margin) * sp->gain <=
+	       (sp->refaulted + 1) * pv->total * pv->gain;
+}
+
+/* The highest tier that is not protected. */
+static unsigned int get_tier_idx(const struct kernel_model *m)
+{
+	struct ctrl_pos sp = read_ctrl_pos(&m->lru_gen, 0, 1), pv;
+	unsigned int tier;
+
+	for (tier = 1; tier < MAX_NR_TIERS; tier++) {
+		pv = read_ctrl_pos(&m->lru_gen, tier, m->p.tier_gain);
+		if (!may_evict(m, &sp, &pv))
+			break;
+	}
+	return tier - 1;
+}
+
+static void reset_ctrl_pos(struct lru_gen *g)
+{
+	for (int tier = 0; tier < MAX_NR_TIERS; tier++) {
+		g->avg_refaulted[tier] = (g->avg_refaulted[tier] + g->refaulted[tier]) / 2;
+		g->avg_total[tier] = (g->avg_total[tier] + g->evicted[tier] +
+				      g->protected[tier]) / 2;
+		g->refaulted[tier] = g->evicted[tier] = g->protected[tier] = 0;
+	}
+}
+
+/* ---- generations ------------------------------------------------------------------------------- */
+
+/* Which generation a folio is added to; @reclaiming: it was rotated and is to be the next to go. */
+void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming)
+{
+	const struct lru_gen *g = &m->lru_gen;
+	uint16_t flags = m->flags[page];
+	uint64_t seq = g->min_seq;
+
+	if (flags & PG_ACTIVE)
+		seq = g->max_seq;
+	else if (flags & PG_RECLAIM && flags & PG_DIRTY)
+		seq = g->max_seq - 1;
+	else if (m->p.insert_second && !reclaiming && g->min_seq + MIN_NR_GENS < g->max_seq)
+		seq = g->min_seq + 1;
+	m->flags[page] &= (uint16_t)~PG_ACTIVE;
+	m->gen[page] = (uint8_t)((m->gen[page] & ~GEN_MASK) | seq_gen(seq));
+}
+
+enum place { AT_HEAD, AT_TAIL };
+
+static void move_folio(struct kernel_model *m, uint32_t page, uint64_t seq, enum place place)
+{
+	uint32_t pages = folio_pages(m, page), head = m->nr_ids + seq_gen(seq);
+
+	list_remove(m->links, page);
+	m->lruvec.nr_pages[m->gen[page] & GEN_MASK] -= pages;
+	m->gen[page] = (uint8_t)((m->gen[page] & ~GEN_MASK) | seq_gen(seq));
+	m->lruvec.nr_pages[m->gen[page] & GEN_MASK] += pages;
+	list_insert(m->links, place == AT_HEAD ? head : m->links[head].prev, page);
+}
+
+/* To the generation behind the oldest; its references are forgotten. */
+static void inc_gen(struct kernel_model *m, uint32_t page, enum place place)
+{
+	clear_refs(m, page);
+	move_folio(m, page, m->lru_gen.min_seq + 1, place);
+}
+
+static bool gen_empty(const struct kernel_model *m, uint64_t seq)
+{
+	uint32_t head = m->nr_ids + seq_gen(seq);
+
+	return m->links[head].next == head;
+}
+
+/* Passes over empty generations; false if the oldest is as it was. */
+static bool try_to_inc_min_seq(struct kernel_model *m)
+{
+	struct lru_gen *g = &m->lru_gen;
+	uint64_t seq = g->min_seq;
+
+	while (seq + MIN_NR_GENS <= g->max_seq && gen_empty(m, seq))
+		seq++;
+	if (seq == g->min_seq)
+		return false;
+	reset_ctrl_pos(g);
+	g->min_seq = seq;
+	return true;
+}
+
+/* What was touched through page tables since the last time belongs to the youngest generation. */
+static void walk_page_tables(struct kernel_model *m)
+{
+	for (uint64_t seq = m->lru_gen.min_seq; seq <= m->lru_gen.max_seq; seq++) {
+		uint32_t head = m->nr_ids + seq_gen(seq), page, next;
+
+		for (page = m->links[head].next; page != head; page = next) {
+			next = m->links[page].next;
+			if (!(m->flags[page] & PG_YOUNG))
+				continue;
+			m->flags[page] &= (uint16_t)~PG_YOUNG;
+			clear_refs(m, page);
+			move_folio(m, page, m->lru_gen.max_seq, AT_HEAD);
+		}
+	}
+}
+
+static void inc_max_seq(struct kernel_model *m)
+{
+	struct lru_gen *g = &m->lru_gen;
+
+	if (g->mapped)
+		walk_page_tables(m);
+	if (nr_gens(m) == MAX_NR_GENS) {
+		uint32_t head = m->nr_ids + seq_gen(g->min_seq);
+
+		while (!gen_empty(m, g->min_seq))
+			inc_gen(m, m->links[head].prev, AT_TAIL);
+		reset_ctrl_pos(g);
+		g->min_seq++;
+	}
+	g->max_seq++;
+}
+
+/* Is a new generation due? @total receives the pages of all. */
+static bool should_run_aging(const struct kernel_model *m, uint64_t *total)
+{
+	const struct lru_gen *g = &m->lru_gen;
+	uint64_t young = m->lruvec.nr_pages[seq_gen(g->max_seq)];
+	uint64_t old = m->lruvec.nr_pages[seq_gen(g->max_seq - MIN_NR_GENS)];
+
+	*total = 0;
+	if (g->min_seq + MIN_NR_GENS > g->max_seq)
+		return true;
+	for (uint64_t seq = g->min_seq; seq <= g->max_seq; seq++)
+		*total += m->lruvec.nr_pages[seq_gen(seq)];
+	if (g->min_seq + MIN_NR_GENS < g->max_seq)
+		return false;
+	return young * MIN_NR_GENS > *total || old * (MIN_NR_GENS + 2) < *total;
+}
+
+/* ---- eviction ---------------------------------------------------------------------------------- */
+
+/* True if the folio at the tail of the oldest generation is to stay: it is then in another one. */
+static bool sort_folio(struct kernel_model *m, struct scan_control *sc, uint32_t page,
+		       uint32_t pages, unsigned int tier_idx)
+{
+	unsigned int refs = folio_refs(m, page), tier = refs_tier(refs);
+
+	if (tier > tier_idx || (m->p.protect_full && refs == REFS_MAX + 1)) {
+		m->lru_gen.protected[tier] += pages;
+		inc_gen(m, page, AT_TAIL);
+		return true;
+	}
+	if (!(m->flags[page] & PG_DIRTY))
+		return false;
+	sc->nr_dirty += pages;
+	sc->nr_taken += pages;
+	inc_gen(m, page, AT_HEAD);
+	m->flags[page] |= PG_RECLAIM;
+	return true;
+}
+
+struct isolated {
+	uint32_t nr, nr_pages;
+	uint32_t page[MAX_ISOLATED];
+};
+
+static void isolate_folio(struct kernel_model *m, uint32_t page, struct isolated *out)
+{
+	if (!(m->flags[page] & PG_REFERENCED))
+		clear_refs(m, page);
+	m->flags[page] &= (uint16_t)~(PG_REFERENCED | PG_RECLAIM);
+	lru_del_page(m, page);
+	out->page[out->nr++] = page;
+	out->nr_pages += folio_pages(m, page);
+}
+
+/* Returns the pages looked at, 0 if that led to nothing. */
+static uint64_t scan_folios(struct kernel_model *m, struct scan_control *sc, struct isolated *out)
+{
+	uint32_t head = m->nr_ids + seq_gen(m->lru_gen.min_seq);
+	unsigned int tier_idx = get_tier_idx(m);
+	uint64_t remaining = m->p.max_lru_batch_pages, nr_scanned = 0;
+
+	if (nr_gens(m) == MIN_NR_GENS)
+		return 0;
+	while (m->links[head].prev != head && remaining &&
+	       out->nr_pages < m->p.min_lru_batch_pages) {
+		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
+
+		nr_scanned += pages;
+		remaining--;
+		if (sort_folio(m, sc, page, pages, tier_idx))
+			m->n.c.rotated += pages;
+		else
+			isolate_folio(m, page, out);
+	}
+	m->n.c.scanned += nr_scanned;
+	m->n.scan_calls++;
+	return out->nr || !remaining ? nr_scanned : 0;
+}
+
+/* A mapped page that was touched becomes one of the youngest, another goes. */
+static void shrink_folio(struct kernel_model *m, struct scan_control *sc, uint32_t page)
+{
+	uint32_t pages = folio_pages(m, page);
+
+	if (!(m->flags[page] & PG_YOUNG)) {
+		reclaim_folio(m, page, pages);
+		sc->nr_reclaimed += pages;
+		return;
+	}
+	clear_refs(m, page);
+	m->flags[page] = (m->flags[page] & (uint16_t)~PG_YOUNG) | PG_ACTIVE;
+	m->n.c.activated += pages;
+	lru_add_page(m, page);
+}
+
+/* One batch. Returns the pages looked at, 0 if there is no more to be had without aging. */
+static uint64_t evict_folios(struct kernel_model *m, struct scan_control *sc)
+{
+	struct isolated isolated = { .nr = 0 };
+	uint64_t nr_scanned = scan_folios(m, sc, &isolated);
+
+	nr_scanned += try_to_inc_min_seq(m);
+	if (nr_gens(m) == MIN_NR_GENS)
+		nr_scanned = 0;
+	for (uint32_t i = 0; i < isolated.nr; i++)
+		shrink_folio(m, sc, isolated.page[i]);
+	return nr_scanned;
+}
+
+/* How many pages to look at in this pass; 0: none. May age instead. */
+static uint64_t get_nr_to_scan(struct kernel_model *m, const struct scan_control *sc)
+{
+	uint64_t total;
+
+	if (!should_run_aging(m, &total) || sc->priority == DEF_PRIORITY)
+		return total >> sc->priority;
+	inc_max_seq(m);
+	if (m->p.age_only)
+		return 0;
+	should_run_aging(m, &total);
+	return total >> sc->priority;
+}
+
+static uint64_t free_pages(const struct kernel_model *m)
+{
+	return m->memcg.limit_pages > m->memcg.usage_pages ?
+	       m->memcg.limit_pages - m->memcg.usage_pages : 0;
+}
+
+struct watermarks {
+	uint64_t low_pages, high_pages;
+};
+
+/* min_free_kbytes is sqrt(16 * kB) in 128 .. 262144; low and high are a quarter of it above, each. */
+static struct watermarks get_watermarks(const struct kernel_model *m)
+{
+	uint64_t managed = m->memcg.limit_pages;
+	double min_kb = sqrt(16.0 * (double)managed * (PAGE_BYTES / 1024));
+	uint64_t min = (uint64_t)(min_kb < 128 ? 128 : min_kb > 262144 ? 262144 : min_kb) /
+		       (PAGE_BYTES / 1024);
+	uint64_t scaled = managed * m->p.watermark_scale / 10000;
+	uint64_t gap = min / 4 > scaled ? min / 4 : scaled;
+
+	return (struct watermarks){ .low_pages = min + gap, .high_pages = min + 2 * gap };
+}
+
+static bool should_abort_scan(const struct kernel_model *m, const struct scan_control *sc)
+{
+	if (!sc->kswapd)
+		return false;
+	return sc->nr_reclaimed >= sc->nr_to_reclaim ||
+	       free_pages(m) >= get_watermarks(m).high_pages + m->p.min_lru_batch_pages;
+}
+
+/* One pass at sc->priority. */
+void lru_gen_shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
+{
+	uint64_t nr_scanned = 0;
+
+	lru_drain(m);
+	for (;;) {
+		uint64_t nr_to_scan = get_nr_to_scan(m, sc), delta;
+
+		if (!nr_to_scan)
+			break;
+		delta = evict_folios(m, sc);
+		nr_scanned += delta;
+		if (!delta || nr_scanned >= nr_to_scan || should_abort_scan(m, sc))
+			break;
+	}
+	/* The oldest generation is all dirty. */
+	if (sc->nr_dirty && sc->nr_dirty == sc->nr_taken)
+		writeback_wakeup(m);
+}
+
+/* ---- kswapd ------------------------------------------------------------------------------------ */
+
+static int log2_floor(uint64_t x)
+{
+	return x ? 63 - __builtin_clzll(x) : -1;
+}
+
+/* Deep enough to reclaim what is wanted, if all inactive pages can be. */
+static int initial_priority(const struct kernel_model *m, const struct scan_control *sc)
+{
+	uint64_t inactive = m->lruvec.nr_pages[seq_gen(m->lru_gen.min_seq)];
+	int priority;
+
+	if (sc->nr_to_reclaim < m->p.min_lru_batch_pages)
+		return DEF_PRIORITY;
+	if (nr_gens(m) > MIN_NR_GENS + 1)
+		inactive += m->lruvec.nr_pages[seq_gen(m->lru_gen.min_seq + 1)];
+	priority = log2_floor(inactive) - (log2_floor(sc->nr_to_reclaim - 1) + 1);
+	if (priority < DEF_PRIORITY / 2)
+		return DEF_PRIORITY / 2;
+	return priority > DEF_PRIORITY ? DEF_PRIORITY : priority;
+}
+
+/* After an allocation: below the low watermark kswapd runs until the high one is reached. */
+void lru_gen_kswapd(struct kernel_model *m)
+{
+	struct watermarks marks = get_watermarks(m);
+	struct scan_control sc = {
+		.nr_to_reclaim = marks.high_pages > m->p.cluster_pages ? marks.high_pages :
+				 m->p.cluster_pages,
+		.priority = DEF_PRIORITY,
+		.kswapd = true,
+	};
+
+	if (free_pages(m) >= marks.low_pages)
+		return;
+	m->n.reclaim_calls++;
+	while (free_pages(m) < marks.high_pages && sc.priority > 0) {
+		sc.nr_reclaimed = 0;
+		if (sc.priority == DEF_PRIORITY)
+			sc.priority = initial_priority(m, &sc);
+		lru_gen_shrink_lruvec(m, &sc);
+		shrink_shadow_nodes(m);
+		if (sc.nr_reclaimed < sc.nr_to_reclaim)
+			sc.priority--;
+	}
+}
