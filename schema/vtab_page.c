@@ -214,7 +214,16 @@ static int page_fail(sqlite3_vtab_cursor *cursor, int code, const struct err *er
 
 	sqlite3_free(vtab->zErrMsg);
 	vtab->zErrMsg = sqlite3_mprintf("page_event: %s", err->text);
-	return code == -EINTR ? SQLITE_INTERRUPT : code == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	switch (code) {
+	case -EINTR:
+		return SQLITE_INTERRUPT;
+	case -ENOMEM:
+		return SQLITE_NOMEM;
+	case -EBADMSG:
+		return SQLITE_CORRUPT_VTAB;
+	default:
+		return SQLITE_ERROR;
+	}
 }
 
 static int page_next(sqlite3_vtab_cursor *cursor)

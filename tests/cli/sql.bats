@@ -134,6 +134,14 @@ setup() {
 	done
 }
 
+@test "a damaged chunk is bad input, not a wrong question" {
+	cp "$db" "$BATS_TEST_TMPDIR/bad.db"
+	"${sql[@]}" -w "$BATS_TEST_TMPDIR/bad.db" "UPDATE page_chunk SET data = zeroblob(length(data))"
+	run "${sql[@]}" "$BATS_TEST_TMPDIR/bad.db" "SELECT sum(page_index) FROM page_event"
+	[ "$status" = 3 ]
+	[[ $output = *"page chunk has format 0"* ]]
+}
+
 @test "text from the database cannot drive the terminal" {
 	run "${sql[@]}" "$db" "SELECT char(27) || '[2J' || char(7) AS path"
 	[ "${lines[1]}" = '\x1b[2J\x07' ]

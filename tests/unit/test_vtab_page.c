@@ -249,11 +249,11 @@ static void a_damaged_chunk_is_an_error_with_its_number(void **state)
 
 	run(db, "SAVEPOINT s; UPDATE page_chunk SET data = substr(data, 1, 20) WHERE id = 9");
 	assert_int_equal(sqlite3_exec(db, "SELECT count(ts_ns) FROM page_event", NULL, NULL, NULL),
-			 SQLITE_ERROR);
+			 SQLITE_CORRUPT);
 	assert_non_null(strstr(sqlite3_errmsg(db), "page chunk"));
 	run(db, "ROLLBACK TO s; UPDATE page_chunk SET nr_events = 99999 WHERE id = 9");
 	assert_int_equal(sqlite3_exec(db, "SELECT count(ts_ns) FROM page_event", NULL, NULL, NULL),
-			 SQLITE_ERROR);
+			 SQLITE_CORRUPT);
 	assert_non_null(strstr(sqlite3_errmsg(db), "page_chunk 9"));
 	run(db, "ROLLBACK TO s; RELEASE s");
 }
