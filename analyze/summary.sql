@@ -31,10 +31,11 @@ top AS (
 		FROM episode WHERE kind <> 'kswapd' GROUP BY capture_id, pid)
 	GROUP BY capture_id
 ),
+-- Every op is read, so that rows come in order of the capture and nothing is sorted.
 page AS MATERIALIZED (
 	SELECT capture_id, sum(pages) FILTER (WHERE op = 'add') AS filled_pages,
 		sum(pages) FILTER (WHERE op IN ('delete', 'evict', 'truncate')) AS left_pages
-	FROM page_event WHERE op IN ('add', 'delete', 'evict', 'truncate') GROUP BY capture_id
+	FROM page_event GROUP BY capture_id
 ),
 evicted AS (
 	SELECT capture_id, sum(pages) AS evicted_pages FROM eviction GROUP BY capture_id

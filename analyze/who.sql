@@ -6,15 +6,22 @@ episode AS (
 	UNION ALL
 	SELECT capture_id, pid, duration_ns, nr_reclaimed FROM kswapd_run
 ),
+-- Sums by task without a sort (schema/tally.c), in one pass in the order of the chunks.
+page AS MATERIALIZED (
+	SELECT capture_id, tally(pid, pages) FILTER (WHERE op IN ('read', 'fault', 'write')) AS requested,
+		tally(pid, pages) FILTER (WHERE op = 'add') AS filled
+	FROM page_event GROUP BY capture_id
+),
 part(capture_id, pid, episodes, reclaim_ns, nr_reclaimed, nr_requested, nr_filled, throttled_ns,
 		dirty_wait_ns) AS (
 	SELECT capture_id, pid, count(*), sum(duration_ns), sum(nr_reclaimed), NULL, NULL, NULL, NULL
 	FROM episode GROUP BY capture_id, pid
 	UNION ALL
-	SELECT capture_id, pid, NULL, NULL, NULL,
-		sum(pages) FILTER (WHERE op IN ('read', 'fault', 'write')),
-		sum(pages) FILTER (WHERE op = 'add'), NULL, NULL
-	FROM page_event WHERE op IN ('read', 'fault', 'write', 'add') GROUP BY capture_id, pid
+	SELECT capture_id, CAST(j.key AS INTEGER), NULL, NULL, NULL, j.value, NULL, NULL, NULL
+	FROM page p, json_each(p.requested) j
+	UNION ALL
+	SELECT capture_id, CAST(j.key AS INTEGER), NULL, NULL, NULL, NULL, j.value, NULL, NULL
+	FROM page p, json_each(p.filled) j
 	UNION ALL
 	SELECT capture_id, pid, NULL, NULL, NULL, NULL, NULL,
 		sum(delayed_ns) FILTER (WHERE kind = 'reclaim'),

@@ -295,6 +295,8 @@ static int register_tables(struct store *store, struct err *err)
 
 	if (!rc)
 		rc = vtab_event_register(store->db);
+	if (!rc)
+		rc = tally_register(store->db);
 	return rc ? store_fail(store, rc, err, "cannot open") : 0;
 }
 

@@ -568,6 +568,31 @@ static void failed_upgrade_leaves_the_old_file(void **state)
 	sqlite3_close(db);
 }
 
+#define NUMBERS(last) "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " \
+	last "), event AS (SELECT (i * 7919 % 1000 - 500) << 40 AS pid, i % 13 AS pages FROM n) "
+
+static void tally_gives_the_sums_of_group_by(void **state)
+{
+	struct err err = { 0 };
+	struct store *store = create();
+	int64_t value;
+	bool found;
+
+	assert_int_equal(get(store, NUMBERS("9999") "SELECT count(*) FROM ("
+			     "SELECT pid, sum(pages) FROM event GROUP BY pid EXCEPT "
+			     "SELECT CAST(key AS INTEGER), value FROM json_each("
+			     "(SELECT tally(pid, pages) FROM event)))"), 0);
+	assert_int_equal(get(store, NUMBERS("9999") "SELECT count(*) FROM json_each("
+			     "(SELECT tally(pid, pages) FROM event))"), 1000);
+	assert_int_equal(get(store, "SELECT tally(1, 2) IS NULL FROM gap"), 1);
+	assert_int_equal(get(store, "SELECT tally(NULL, 2) IS NULL AND tally(1, NULL) IS NULL "
+			     "FROM (SELECT 1)"), 1);
+	assert_int_equal(store_get_int(store, "SELECT tally(1, 1 << 62) FROM (VALUES(0), (0), (0))",
+				       NULL, 0, &value, &found, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "overflow"));
+	store_close(store, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -595,6 +620,7 @@ int main(void)
 		TEST(rollback_leaves_nothing),
 		TEST(version_1_is_upgraded_to_what_is_made_new),
 		TEST(failed_upgrade_leaves_the_old_file),
+		TEST(tally_gives_the_sums_of_group_by),
 		TEST(file_size_limit_is_reported_and_leaves_a_sound_file),
 	};
 
