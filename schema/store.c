@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -257,12 +258,23 @@ static int check_identity(const char *path, const struct stat *made, struct err 
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+/*
+ * Of the process, before its first use: SQLite need not count the bytes of each malloc under a lock
+ * that all connections share; nobody asks for the sums.
+ */
+static void configure_process(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static struct store *store_new(const char *path, bool readonly)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return NULL;
+	pthread_once(&once, configure_process);
 	store->readonly = readonly;
 	store->path = strdup(path);
 	if (store->path)
