@@ -16,7 +16,11 @@
 
 #include "replay/models/slots.h"
 
-enum { HAND_AHEAD = 8 };
+enum {
+	HAND_AHEAD = 8,
+	HAND_ROOM = 64 + HAND_AHEAD + 1,	/* beyond the last frame, for looks ahead; one to drop in */
+	CLOCK_AHEAD = 24,
+};
 
 struct clock_params {
 	bool fill_used;
@@ -33,7 +37,7 @@ struct model {
 	uint32_t empty;		/* frame + 1 emptied by remove(); 0: none */
 	bool fill_used;
 	uint32_t nr_resident;
-	uint64_t nr_accesses, nr_hits, nr_evictions, nr_rotated, metadata_bytes;
+	uint64_t nr_accesses, nr_misses, nr_evictions, nr_rotated, metadata_bytes;
 };
 
 static void clock_destroy(struct model *m)
@@ -56,7 +60,7 @@ static struct model *clock_create(const struct model_config *config, int *code, 
 		m->nr_frames = nr;
 		m->fill_used = params->fill_used;
 		m->frame_of = model_alloc(4ULL * config->nr_ids);
-		m->page_in = model_alloc(4ULL * (nr + HAND_AHEAD));
+		m->page_in = model_alloc(4ULL * (nr + HAND_ROOM));
 		m->used = model_alloc(nr / 8 + 16);
 		m->metadata_bytes = sizeof(*m) + 4ULL * config->nr_ids + 4ULL * nr + nr / 8;
 	}
@@ -114,28 +118,84 @@ static inline uint32_t frame_take(struct model *m)
 	return frame;
 }
 
+/*
+ * A full ring: nothing branches on a hit, which is a coin toss to the processor. Where the hand
+ * would stop is worked out for every access and taken on a miss; a hit goes through the same
+ * stores without effect. The word of use bits that the hand is in stays in a register, @ahead has
+ * the frames of it that are before the hand. Ends early at the first miss that finds none of them
+ * unused.
+ */
+static size_t clock_run(struct model *m, const struct model_batch *batch, size_t i)
+{
+	const uint32_t nowhere = m->nr_frames + HAND_ROOM - 1, first = m->hand & ~63U;
+	const uint32_t nr_left = m->nr_frames - first;
+	const struct model_batch b = *batch;
+	uint32_t *frame_of = m->frame_of, *page_in = m->page_in, nr_misses = 0, hand;
+	const bool fill_used = m->fill_used;
+	uint64_t *used = m->used, word = m->used[first >> 6], ahead = ~0ULL << (m->hand & 63);
+
+	if (nr_left < 64)
+		ahead &= (1ULL << nr_left) - 1;
+	for (; i < b.nr; i++) {
+		uint32_t page = b.pages[i], frame = frame_of[page], miss = !frame, set = !miss;
+		uint64_t unused = ~word & ahead, passed;
+		uint32_t stop = first + (uint32_t)__builtin_ctzll(unused | 1ULL << 63), at;
+
+		slots_prefetch_at(frame_of, &b, i, CLOCK_AHEAD);
+		if (__builtin_expect(miss & !unused, 0))
+			break;
+		if (b.hit)
+			b.hit[i] = set;
+		passed = (unused ^ (unused - 1)) & -(uint64_t)miss;
+		word &= ~(passed & ahead);
+		ahead &= ~passed;
+		nr_misses += miss;
+		at = mask_select(-miss, stop, frame - 1);
+		set |= fill_used;
+		bit_or(used, at, set);
+		word |= (uint64_t)(set & ((at ^ first) < 64)) << (at & 63);
+		__builtin_prefetch(&frame_of[page_in[stop + HAND_AHEAD]], 1);
+		frame_of[mask_select(-miss, page_in[stop], page)] = 0;
+		page_in[mask_select(-miss, stop, nowhere)] = page;
+		frame_of[page] = at + 1;
+	}
+	m->used[first >> 6] = word;
+	hand = first + (ahead ? (uint32_t)__builtin_ctzll(ahead) : nr_left < 64 ? nr_left : 64);
+	m->nr_misses += nr_misses;
+	m->nr_evictions += nr_misses;
+	m->nr_rotated += hand - m->hand - nr_misses;
+	m->hand = hand == m->nr_frames ? 0 : hand;
+	return i;
+}
+
+static size_t clock_step(struct model *m, const struct model_batch *batch, size_t i)
+{
+	uint32_t page = batch->pages[i], frame = m->frame_of[page];
+
+	slots_prefetch(m->frame_of, batch, i);
+	if (batch->hit)
+		batch->hit[i] = frame != 0;
+	if (frame) {
+		bit_set(m->used, frame - 1);
+		return i + 1;
+	}
+	frame = frame_take(m);
+	m->page_in[frame] = page;
+	m->frame_of[page] = frame + 1;
+	if (m->fill_used)
+		bit_set(m->used, frame);
+	m->nr_misses++;
+	return i + 1;
+}
+
 static void clock_access(struct model *m, const struct model_batch *batch)
 {
-	uint64_t nr_hits = 0;
-
-	for (size_t i = 0; i < batch->nr; i++) {
-		uint32_t page = batch->pages[i], frame = m->frame_of[page];
-
-		slots_prefetch(m->frame_of, batch, i);
-		if (batch->hit)
-			batch->hit[i] = frame != 0;
-		if (frame) {
-			bit_set(m->used, frame - 1);
-			nr_hits++;
-			continue;
-		}
-		frame = frame_take(m);
-		m->page_in[frame] = page;
-		m->frame_of[page] = frame + 1;
-		if (m->fill_used)
-			bit_set(m->used, frame);
+	for (size_t i = 0; i < batch->nr;) {
+		if (m->nr_resident == m->nr_frames)
+			i = clock_run(m, batch, i);
+		if (i < batch->nr)
+			i = clock_step(m, batch, i);
 	}
-	m->nr_hits += nr_hits;
 	m->nr_accesses += batch->nr;
 }
 
@@ -155,8 +215,8 @@ static void clock_remove(struct model *m, uint32_t page)
 static void clock_counters(const struct model *m, struct model_counters *out)
 {
 	*out = (struct model_counters){
-		.hits = m->nr_hits,
-		.misses = m->nr_accesses - m->nr_hits,
+		.hits = m->nr_accesses - m->nr_misses,
+		.misses = m->nr_misses,
 		.evictions = m->nr_evictions,
 		.scanned = m->nr_evictions + m->nr_rotated,
 		.rotated = m->nr_rotated,

@@ -106,7 +106,8 @@ static void fifo_access(struct model *m, const struct model_batch *batch)
 	for (size_t i = 0; i < batch->nr;) {
 		size_t room = m->slots.nr_slots - m->slots.next, left = batch->nr - i;
 
-		if (room && m->slots.next - m->finger == m->capacity_pages)
+		if (room && m->nr_resident == m->capacity_pages &&
+		    m->slots.next - m->finger == m->capacity_pages)
 			i = fifo_run(m, batch, i, i + (left < room ? left : room));
 		else
 			i = fifo_step(m, batch, i);

@@ -96,6 +96,18 @@ static inline void bit_clear(uint64_t *bits, uint32_t i)
 	bits[i >> 6] &= ~(1ULL << (i & 63));
 }
 
+/* @a if @mask is all ones, @b if it is 0; never a branch. */
+static inline uint32_t mask_select(uint32_t mask, uint32_t a, uint32_t b)
+{
+	return b ^ ((a ^ b) & mask);
+}
+
+/* Sets bit @i if @bit is 1, leaves it if 0. */
+static inline void bit_or(uint64_t *bits, uint32_t i, uint32_t bit)
+{
+	bits[i >> 6] |= (uint64_t)bit << (i & 63);
+}
+
 /* The first set bit at or after @i; there must be one. */
 static inline uint32_t bit_next(const uint64_t *bits, uint32_t i)
 {
