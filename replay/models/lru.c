@@ -14,6 +14,8 @@
 
 #include "replay/models/slots.h"
 
+enum { LRU_AHEAD = 32 };
+
 struct model {
 	struct slots slots;
 	uint32_t capacity_pages;
@@ -91,14 +93,15 @@ static size_t lru_run(struct model *m, const struct model_batch *batch, size_t i
 {
 	uint32_t *of = m->slots.of, finger = m->finger, next = m->slots.next;
 	uint64_t *live = m->slots.bits[0], nr_hits = 0;
+	const struct model_batch b = *batch;
 	size_t first = i;
 
 	for (; i < end; i++) {
-		uint32_t page = batch->pages[i], slot = of[page];
+		uint32_t page = b.pages[i], slot = of[page];
 		uint64_t word;
 		bool hit;
 
-		slots_prefetch(of, batch, i);
+		slots_prefetch_at(of, &b, i, LRU_AHEAD);
 		of[page] = next++;
 		bit_clear(live, slot);
 		hit = slot >= finger;
