@@ -34,6 +34,13 @@ UNION ALL SELECT 'other_charge_bytes', sum(value) FROM memcg
 UNION ALL SELECT 'other_charge_bytes', sum(CASE key WHEN 'usage_bytes' THEN value ELSE -value END)
 	FROM memcg WHERE key IN ('usage_bytes', 'stat.cache')
 	HAVING count(*) = 2 AND (SELECT sum(key IN ('kernel_bytes', 'stat.kernel')) FROM memcg) = 0
+-- at the end the tasks are gone and what was theirs with them: the mean over the samples, if there are any
+UNION ALL SELECT 'other_charge_bytes', CAST(avg(bytes) AS INTEGER) FROM (
+	SELECT sum(value) AS bytes FROM context
+	WHERE capture_id = :capture_id AND phase = 'sample' AND subject = 'memcg:' || :path
+		AND key IN ('kernel_bytes', 'stat.rss', 'stat.kernel', 'stat.anon')
+	GROUP BY ts_ns HAVING sum(key IN ('kernel_bytes', 'stat.kernel')) > 0)
+	HAVING count(*) > 0
 -- the first two million adds tell how large folios get
 UNION ALL SELECT 'max_folio_pages', max(pages) FROM (
 	SELECT pages FROM page_event WHERE capture_id = :capture_id AND op = 'add'

@@ -153,6 +153,19 @@ setup() {
 	[ "$status" = 2 ]
 }
 
+@test "what a memcg holds besides page cache is the mean over the run, not what its tasks left behind" {
+	sqlite3 "$db" "INSERT INTO context(capture_id, ts_ns, phase, subject, key, value)
+		SELECT 1, t, p, 'memcg:/a', k, iif(k = 'limit_bytes', 16777216, bytes)
+		FROM (SELECT 1 AS t, 'start' AS p, 0 AS bytes UNION ALL SELECT 2, 'sample', 40960
+			UNION ALL SELECT 3, 'sample', 81920 UNION ALL SELECT 4, 'end', 4096),
+		(SELECT 'limit_bytes' AS k UNION ALL SELECT 'stat.kernel' UNION ALL SELECT 'stat.anon')"
+	run ./pagereel replay "$db" -m linux-6.18 -M 160K
+	[[ $output = *'30 are charged to other things'* ]]
+	sqlite3 "$db" "DELETE FROM context WHERE phase = 'sample'"
+	run ./pagereel replay "$db" -m linux-6.18 -M 100K --again
+	[[ $output = *' 2 are charged to other things'* ]]
+}
+
 @test "a stream of no limited memcg cannot be validated, and it says why" {
 	run ./pagereel analyze "$db" validate
 	[ "$status" = 3 ]

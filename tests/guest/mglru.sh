@@ -89,14 +89,14 @@ guest_script() { # ARGUMENTS WANTED...   (WANTED: MB:RUN)
 		echo "run \$*"
 		mb=\$1 out=\$2; shift 2
 		# 9p has no shared mappings, which SQLite wants
-		pagereel capture --memory \${mb}M --context start,end "\$@" -o /img/run.db -- \\
+		pagereel capture --memory \${mb}M "\$@" -o /img/run.db -- \\
 			/bin/workload ${arguments%% *} /img/data ${arguments#* } && cp /img/run.db /host/\$out || echo "failed \$out"
 		rm -f /img/run.db*
 	}
 	END
 	[ -e "$dir/share/$name.db" ] || echo "run $base_mb $name.db"
 	for one in "$@"; do
-		echo "run ${one%:*} $name.${one%:*}.${one#*:}.run -e filemap:mm_filemap_add_to_page_cache -e filemap:mm_filemap_delete_from_page_cache -e vmscan:mm_vmscan_lru_isolate -e vmscan:mm_vmscan_memcg_reclaim_begin -e vmscan:mm_vmscan_memcg_reclaim_end"
+		echo "run ${one%:*} $name.${one%:*}.${one#*:}.run --context start,end -e filemap:mm_filemap_add_to_page_cache -e filemap:mm_filemap_delete_from_page_cache -e vmscan:mm_vmscan_lru_isolate -e vmscan:mm_vmscan_memcg_reclaim_begin -e vmscan:mm_vmscan_memcg_reclaim_end"
 	done
 }
 
