@@ -68,6 +68,10 @@ static int write_file(struct export *e, struct query *query, const char *table, 
 	file = code ? NULL : file_create(e, path, &code, err);
 	if (file) {
 		code = out_query(file, e->format, query, &nr_rows, err);
+		if (code && ferror(file)) {
+			err->text[0] = '\0';	/* it names no file */
+			err_sys(err, code, "cannot write '%s'", path);
+		}
 		if (fclose(file) && !code)
 			code = err_sys(err, -errno, "cannot write '%s'", path);
 	}

@@ -108,3 +108,11 @@ setup() {
 	[ "$status" = 2 ]
 	[[ $output = *"-o DIR"* ]]
 }
+
+@test "an export to a full disk names the file" {
+	synth "$t/a.db" 'seq:file=1M'
+	mkdir "$t/out"
+	run bash -c 'ulimit -f 1; trap "" XFSZ; ./pagereel export "$1/a.db" page_event -o "$1/out"' _ "$t"
+	[ "$status" = 5 ]
+	[[ $output = *"cannot write '$t/out/page_event.csv': File too large"* ]]
+}
