@@ -63,6 +63,13 @@ static int db_next(void *cursor, struct demand_block *block, struct err *err)
 	return code ? code : 1;
 }
 
+static int db_times(void *cursor, struct demand_block *block, struct err *err)
+{
+	struct db_cursor *c = cursor;
+
+	return demand_reader_times(c->reader, block, err);
+}
+
 void db_source_init(struct db_source *db, const char *path, const struct demand_info *info,
 		    struct demand_source *source)
 {
@@ -71,6 +78,7 @@ void db_source_init(struct db_source *db, const char *path, const struct demand_
 		.ctx = db,
 		.open = db_open,
 		.next = db_next,
+		.times = db_times,
 		.close = db_close,
 		.nr_accesses = info->nr_accesses,
 		.nr_distinct_pages = info->nr_distinct_pages,
@@ -119,7 +127,10 @@ int db_source_limit(struct db_source *db, struct store *store, const struct dema
 
 	if (!ret)
 		ret = replay_tasks_select(store, source, info->stream_id, path, &db->tasks, err);
-	return ret || !db->tasks.some_out ? ret : db_count(source, err);
+	if (ret || !db->tasks.some_out)
+		return ret;
+	source->times = NULL;	/* blocks are what the filter has left of the reader's */
+	return db_count(source, err);
 }
 
 void db_source_release(struct db_source *db)

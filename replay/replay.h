@@ -22,6 +22,11 @@ struct demand_source {
 	void *ctx;
 	int (*open)(void *ctx, unsigned int columns, void **cursor, struct err *err);
 	int (*next)(void *cursor, struct demand_block *block, struct err *err);
+	/*
+	 * Adds the times to the block that next() gave last, for those who opened it without
+	 * DEMAND_COL_TIME and want the times of few blocks. NULL: there is no such way.
+	 */
+	int (*times)(void *cursor, struct demand_block *block, struct err *err);
 	void (*close)(void *cursor);
 	uint64_t nr_accesses;
 	uint64_t nr_distinct_pages;

@@ -23,6 +23,7 @@ struct part_reader {
 	uint32_t nr_intervals, interval;	/* interval: begun so far */
 	uint64_t next_interval;		/* access at which the next one begins */
 	uint64_t last_ts_ns;
+	struct err *err;
 };
 
 void part_release(struct part *part)
@@ -73,7 +74,8 @@ int part_reader_open(const struct demand_source *source, struct grid_interval *i
 	r->intervals = intervals;
 	r->nr_intervals = nr_intervals;
 	r->next_interval = nr_intervals ? 0 : UINT64_MAX;
-	ret = source->open(source->ctx, nr_intervals ? DEMAND_COL_TIME : 0, &r->cursor, err);
+	ret = source->open(source->ctx, nr_intervals && !source->times ? DEMAND_COL_TIME : 0,
+			   &r->cursor, err);
 	if (ret < 0) {
 		r->cursor = NULL;
 		part_reader_close(r);
@@ -92,8 +94,20 @@ static void interval_end(struct part_reader *r, uint64_t ts_ns)
 }
 
 /* The coming record begins with access nr_accesses: begins the intervals that are due. */
-static int intervals_begin(struct part_reader *r, struct part *part, uint64_t ts_ns)
+static int intervals_begin(struct part_reader *r, struct part *part)
 {
+	uint64_t ts_ns;
+	int ret = 0;
+
+	if (r->nr_accesses < r->next_interval)
+		return 0;
+	if (r->source->times)
+		ret = r->source->times(r->cursor, &r->block, r->err);
+	if (ret)
+		return ret;
+	if (r->block.ts_ns)
+		r->last_ts_ns = r->block.ts_ns[r->record];
+	ts_ns = r->last_ts_ns;
 	while (r->nr_accesses >= r->next_interval) {
 		if (r->interval)
 			interval_end(r, ts_ns);
@@ -111,7 +125,7 @@ static int intervals_begin(struct part_reader *r, struct part *part, uint64_t ts
 static int run_add(struct part_reader *r, struct part *part, uint32_t page, uint32_t nr)
 {
 	if (page >= r->source->nr_ids || nr > r->source->nr_ids - page)
-		return -EBADMSG;
+		return -ERANGE;
 	for (uint32_t i = 0; i < nr; i++)
 		part->pages[part->nr + i] = page + i;
 	part->nr += nr;
@@ -150,14 +164,14 @@ static int record_add(struct part_reader *r, struct part *part)
 		mark->page = b->page[i];
 		mark->nr = run;
 		if (mark->page >= r->source->nr_ids || run > r->source->nr_ids - mark->page)
-			return -EBADMSG;
+			return -ERANGE;
 	}
 	if (!demand_op_is_access(op)) {
 		r->record++;
 		return 0;
 	}
 	if (!r->run_done)
-		ret = intervals_begin(r, part, r->last_ts_ns);
+		ret = intervals_begin(r, part);
 	if (nr > PART_ACCESSES - part->nr)
 		nr = PART_ACCESSES - part->nr;
 	if (op == DEMAND_WRITE_WHOLE && !ret)
@@ -197,7 +211,7 @@ static int plain_add(struct part_reader *r, struct part *part)
 	if (nr > r->next_interval - r->nr_accesses)
 		nr = r->next_interval - r->nr_accesses;
 	if (any_beyond(pages, nr, r->source->nr_ids))
-		return -EBADMSG;
+		return -ERANGE;
 	memcpy(part->pages + part->nr, pages, nr * sizeof(*pages));
 	part->nr += nr;
 	r->nr_accesses += nr;
@@ -222,6 +236,8 @@ static void intervals_finish(struct part_reader *r)
 {
 	if (!r->nr_intervals || !r->interval)
 		return;
+	if (r->source->times)
+		r->last_ts_ns = r->source->last_ts_ns;
 	interval_end(r, r->last_ts_ns);
 	while (r->interval < r->nr_intervals) {
 		r->intervals[r->interval++] = (struct grid_interval){
@@ -237,6 +253,7 @@ int part_reader_next(struct part_reader *r, struct part *part, struct err *err)
 	int ret = 0;
 
 	part->nr = part->nr_marks = 0;
+	r->err = err;
 	if (!part->pages)
 		part->pages = malloc(PART_ACCESSES * sizeof(*part->pages));
 	if (!part->pages)
@@ -251,8 +268,8 @@ int part_reader_next(struct part_reader *r, struct part *part, struct err *err)
 	}
 	if (ret == -ENOMEM)
 		return err_set(err, ret, "no memory for the demand stream");
-	if (ret == -EBADMSG)
-		return err_set(err, ret, "the demand stream names a page beyond its %u pages",
+	if (ret == -ERANGE)
+		return err_set(err, -EBADMSG, "the demand stream names a page beyond its %u pages",
 			       r->source->nr_ids);
 	if (ret)
 		return ret;

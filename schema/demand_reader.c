@@ -10,7 +10,7 @@
 
 struct demand_reader {
 	struct store *store;
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt, *times;
 	int64_t stream_id;
 	int64_t nr_ids, nr_tasks;	/* what chunks may name */
 	unsigned int columns;
@@ -58,7 +58,7 @@ int demand_reader_open(struct store *store, int64_t stream_id, unsigned int colu
 		return err_set(err, -ENOMEM, "no memory to read the demand stream");
 	}
 	r->store = store;
-	r->stmt = NULL;
+	r->stmt = r->times = NULL;
 	r->stream_id = stream_id;
 	r->columns = columns & (DEMAND_COL_TIME | DEMAND_COL_TASK);
 	code = limits_read(r, err);
@@ -85,22 +85,18 @@ static int blob_column(sqlite3_stmt *stmt, int column, const uint8_t **data, siz
 	return *data != NULL;
 }
 
-static uint32_t highest(const uint32_t *values, size_t nr)
+/* In blocks of a fixed length, which compilers vectorize. */
+static bool all_below(const uint32_t *values, size_t nr, int64_t limit)
 {
-	uint32_t a = 0, b = 0, c = 0, d = 0;
+	uint32_t nr_values = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, beyond = 0;
 	size_t i = 0;
 
-	for (; i + 4 <= nr; i += 4) {
-		a = values[i] > a ? values[i] : a;
-		b = values[i + 1] > b ? values[i + 1] : b;
-		c = values[i + 2] > c ? values[i + 2] : c;
-		d = values[i + 3] > d ? values[i + 3] : d;
-	}
+	for (; i + 64 <= nr; i += 64)
+		for (size_t k = 0; k < 64; k++)
+			beyond |= values[i + k] >= nr_values;
 	for (; i < nr; i++)
-		a = values[i] > a ? values[i] : a;
-	a = a > b ? a : b;
-	c = c > d ? c : d;
-	return a > c ? a : c;
+		beyond |= values[i] >= nr_values;
+	return !beyond;
 }
 
 /* Records that count pages and name none. */
@@ -114,12 +110,12 @@ static bool block_is_sound(const struct demand_reader *r, const struct demand_bl
 {
 	bool sound = true;
 
-	if (block->task && highest(block->task, block->nr) >= r->nr_tasks)
+	if (block->task && !all_below(block->task, block->nr, r->nr_tasks))
 		return false;
 	for (size_t i = 0; block->op && i < block->nr; i++)
 		sound &= block->op[i] < NR_DEMAND_OPS;
 	if (!block->run)
-		return sound && highest(block->page, block->nr) < r->nr_ids;
+		return sound && all_below(block->page, block->nr, r->nr_ids);
 	for (size_t i = 0; i < block->nr; i++)
 		sound &= (uint64_t)block->page[i] + block->run[i] <= (uint64_t)r->nr_ids ||
 			 (block->op && counts_pages(block->op[i]));
@@ -147,6 +143,13 @@ static int chunk_unpack(struct demand_reader *r, struct demand_block *block)
 	return demand_chunk_decode_ts(data, bytes, &r->into, nr, r->scratch, block);
 }
 
+static int chunk_damaged(struct demand_reader *r, struct err *err)
+{
+	return err_set(err, -EBADMSG, "demand_chunk %lld of stream %lld in '%s' is damaged",
+		       (long long)sqlite3_column_int64(r->stmt, 4), (long long)r->stream_id,
+		       store_path(r->store));
+}
+
 int demand_reader_next(struct demand_reader *r, struct demand_block *block, struct err *err)
 {
 	int rc = sqlite3_step(r->stmt);
@@ -158,10 +161,33 @@ int demand_reader_next(struct demand_reader *r, struct demand_block *block, stru
 	if (rc != SQLITE_ROW)
 		return store_fail(r->store, rc, err, "cannot read");
 	if (chunk_unpack(r, block))
-		return err_set(err, -EBADMSG, "demand_chunk %lld of stream %lld in '%s' is damaged",
-			       (long long)sqlite3_column_int64(r->stmt, 4),
-			       (long long)r->stream_id, store_path(r->store));
+		return chunk_damaged(r, err);
 	return 1;
+}
+
+/* A statement of its own: SQLite would copy a column that is named, be it looked at or not. */
+int demand_reader_times(struct demand_reader *r, struct demand_block *block, struct err *err)
+{
+	const uint8_t *data;
+	size_t bytes;
+	int rc = SQLITE_OK, code = -EBADMSG;
+
+	if (block->ts_ns)
+		return 0;
+	if (!r->times)
+		rc = sqlite3_prepare_v2(r->store->db, "SELECT ts FROM demand_chunk"
+					" WHERE stream_id = ?1 AND idx = ?2", -1, &r->times, NULL);
+	if (rc)
+		return store_fail(r->store, rc, err, "cannot read");
+	sqlite3_bind_int64(r->times, 1, r->stream_id);
+	sqlite3_bind_int64(r->times, 2, sqlite3_column_int64(r->stmt, 4));
+	rc = sqlite3_step(r->times);
+	if (rc == SQLITE_ROW && blob_column(r->times, 0, &data, &bytes))
+		code = demand_chunk_decode_ts(data, bytes, &r->into, block->nr, r->scratch, block);
+	sqlite3_reset(r->times);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return store_fail(r->store, rc, err, "cannot read");
+	return code ? chunk_damaged(r, err) : 0;
 }
 
 int demand_reader_rewind(struct demand_reader *r, struct err *err)
@@ -175,6 +201,7 @@ void demand_reader_close(struct demand_reader *r)
 	if (!r)
 		return;
 	sqlite3_finalize(r->stmt);
+	sqlite3_finalize(r->times);
 	demand_columns_free(&r->into);
 	free(r);
 }

@@ -343,6 +343,11 @@ int demand_reader_open(struct store *store, int64_t stream_id, unsigned int colu
 		       struct demand_reader **reader, struct err *err);
 /* 1 and *block filled; 0 at the end; -errno. At most 65536 records a block. */
 int demand_reader_next(struct demand_reader *reader, struct demand_block *block, struct err *err);
+/*
+ * Adds the times to *block, the one that the latest demand_reader_next() gave, whether or not
+ * DEMAND_COL_TIME was asked for: for those who want the times of few blocks. 0 or -errno.
+ */
+int demand_reader_times(struct demand_reader *reader, struct demand_block *block, struct err *err);
 int demand_reader_rewind(struct demand_reader *reader, struct err *err);
 void demand_reader_close(struct demand_reader *reader);
 
