@@ -6,8 +6,14 @@ seen AS (
 	WHERE name = 'balance_dirty_pages' AND stored_as <> 'missing'
 ),
 span AS (
-	SELECT id AS capture_id, end_ts_ns - base_ts_ns AS duration_ns FROM capture
-	WHERE :capture IS NULL OR id = :capture
+	-- a killed capture has no end: then up to the last that is known
+	SELECT id AS capture_id, coalesce(end_ts_ns,
+			(SELECT max(last_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT max(ts_ns) FROM context x WHERE x.capture_id = c.id))
+		- coalesce(base_ts_ns,
+			(SELECT min(first_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT min(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS duration_ns
+	FROM capture c WHERE :capture IS NULL OR id = :capture
 ),
 pause AS MATERIALIZED (
 	SELECT capture_id, pid, delayed_ns FROM throttle WHERE kind = 'dirty'
@@ -22,7 +28,7 @@ top AS (
 	GROUP BY capture_id
 ),
 fact AS (
-	SELECT s.capture_id, e.capture_id IS NOT NULL AS is_recorded,
+	SELECT s.capture_id, e.capture_id IS NOT NULL AND s.duration_ns IS NOT NULL AS is_recorded,
 		coalesce(t.nr_pauses, 0) AS nr_pauses, t.total_ns, t.worst_ns, p.pid,
 		coalesce((SELECT comm FROM task k WHERE k.capture_id = s.capture_id AND k.pid = p.pid
 			ORDER BY first_ts_ns DESC LIMIT 1), 'pid ' || p.pid) AS comm,

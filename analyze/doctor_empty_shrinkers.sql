@@ -2,7 +2,7 @@
 --   traced_ns  calls of shrinkers that freed nothing in the whole capture
 --   polled_ns  shrinkers without objects are asked and never traced: the time from the end of a list
 --              scan or of a shrinker to the next shrinker, scan or end of reclaim in the same task,
---              of each at most eight times the median (the task may be off its CPU meanwhile)
+--              of each at most twice what nine in ten stay below (a task may be off its CPU)
 -- reclaim_ns: direct, memcg and node reclaim from begin to end, and kswapd's CPU time (without the
 -- context of a live capture its time awake). nr_superblocks: each has a shrinker; NULL if it was not
 -- recorded.
@@ -13,8 +13,14 @@ seen AS (
 	FROM event_type WHERE stored_as <> 'missing' GROUP BY capture_id
 ),
 span AS (
-	SELECT id AS capture_id, end_ts_ns - base_ts_ns AS duration_ns FROM capture
-	WHERE :capture IS NULL OR id = :capture
+	-- a killed capture has no end: then up to the last that is known
+	SELECT id AS capture_id, coalesce(end_ts_ns,
+			(SELECT max(last_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT max(ts_ns) FROM context x WHERE x.capture_id = c.id))
+		- coalesce(base_ts_ns,
+			(SELECT min(first_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT min(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS duration_ns
+	FROM capture c WHERE :capture IS NULL OR id = :capture
 ),
 empty AS (
 	SELECT capture_id, sum(nr_calls) AS nr_calls, count(*) AS nr_shrinkers, sum(spent_ns) AS traced_ns
@@ -49,8 +55,8 @@ poll AS (
 	WINDOW w AS (PARTITION BY capture_id ORDER BY next_ns)
 ),
 polled AS (
-	SELECT p.capture_id, sum(min(p.next_ns, 8 * m.next_ns)) AS polled_ns
-	FROM poll p JOIN poll m ON m.capture_id = p.capture_id AND m.place = (m.of + 1) / 2
+	SELECT p.capture_id, sum(min(p.next_ns, 2 * m.next_ns)) AS polled_ns
+	FROM poll p JOIN poll m ON m.capture_id = p.capture_id AND m.place = (9 * m.of + 9) / 10
 	GROUP BY p.capture_id
 ),
 kswapd AS (
@@ -73,7 +79,8 @@ superblock AS (
 	WHERE subject = 'host' AND key = 'nr_superblocks' GROUP BY capture_id
 ),
 fact AS (
-	SELECT s.capture_id, coalesce(n.slab, 0) > 0 AND coalesce(n.scans, 0) > 0 AS is_recorded,
+	SELECT s.capture_id, coalesce(n.slab, 0) > 0 AND coalesce(n.scans, 0) > 0
+			AND s.duration_ns IS NOT NULL AS is_recorded,
 		coalesce(e.nr_calls, 0) AS nr_calls, coalesce(e.nr_shrinkers, 0) AS nr_shrinkers,
 		coalesce(e.traced_ns, 0) AS traced_ns, coalesce(p.polled_ns, 0) AS polled_ns,
 		coalesce(e.traced_ns, 0) + coalesce(p.polled_ns, 0) AS empty_ns,

@@ -9,8 +9,14 @@ seen AS (
 	FROM event_type WHERE stored_as <> 'missing' GROUP BY capture_id
 ),
 span AS (
-	SELECT id AS capture_id, end_ts_ns - base_ts_ns AS duration_ns FROM capture
-	WHERE :capture IS NULL OR id = :capture
+	-- a killed capture has no end: then up to the last that is known
+	SELECT id AS capture_id, coalesce(end_ts_ns,
+			(SELECT max(last_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT max(ts_ns) FROM context x WHERE x.capture_id = c.id))
+		- coalesce(base_ts_ns,
+			(SELECT min(first_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT min(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS duration_ns
+	FROM capture c WHERE :capture IS NULL OR id = :capture
 ),
 flush AS MATERIALIZED (
 	SELECT capture_id, ts_ns, pid, lock_hold_ns FROM stats_flush f
@@ -54,7 +60,8 @@ top AS (
 	GROUP BY capture_id
 ),
 fact AS (
-	SELECT s.capture_id, coalesce(e.flushes, 0) > 0 AND coalesce(e.locks, 0) > 0 AS is_recorded,
+	SELECT s.capture_id, coalesce(e.flushes, 0) > 0 AND coalesce(e.locks, 0) > 0
+			AND s.duration_ns IS NOT NULL AS is_recorded,
 		coalesce(t.nr_stalls, 0) AS nr_stalls, t.nr_in_refaults, coalesce(t.nr_long, 0) AS nr_long,
 		t.total_ns, t.worst_ns, p.pid,
 		coalesce((SELECT comm FROM task k WHERE k.capture_id = s.capture_id AND k.pid = p.pid

@@ -9,8 +9,15 @@ seen AS (
 	FROM event_type WHERE stored_as <> 'missing' GROUP BY capture_id
 ),
 span AS (
-	SELECT id AS capture_id, end_ts_ns, end_ts_ns - base_ts_ns AS duration_ns FROM capture
-	WHERE :capture IS NULL OR id = :capture
+	-- a killed capture has no end: then up to the last that is known
+	SELECT *, end_ts_ns - base_ts_ns AS duration_ns FROM (
+		SELECT id AS capture_id, coalesce(end_ts_ns,
+				(SELECT max(last_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+				(SELECT max(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS end_ts_ns,
+			coalesce(base_ts_ns,
+				(SELECT min(first_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+				(SELECT min(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS base_ts_ns
+		FROM capture c WHERE :capture IS NULL OR id = :capture)
 ),
 run AS MATERIALIZED (
 	SELECT capture_id, start_ns, end_ns, nr_wakes, nr_scanned, nr_reclaimed FROM kswapd_run
@@ -30,7 +37,8 @@ cpu AS (
 	GROUP BY capture_id
 ),
 fact AS (
-	SELECT s.capture_id, coalesce(e.wakes, 0) > 0 AND coalesce(e.scans, 0) > 0 AS is_recorded,
+	SELECT s.capture_id, coalesce(e.wakes, 0) > 0 AND coalesce(e.scans, 0) > 0
+			AND s.duration_ns IS NOT NULL AS is_recorded,
 		coalesce(t.nr_runs, 0) AS nr_runs, coalesce(t.nr_wakes, 0) AS nr_wakes, t.awake_ns, c.cpu_ns,
 		t.scanned, t.reclaimed,
 		100.0 * coalesce(c.cpu_ns, t.awake_ns) / nullif(s.duration_ns, 0) AS busy_pct,

@@ -2,8 +2,14 @@
 -- nobody asks for again. put_ns estimates the CPU time: puts times :put.
 WITH
 span AS (
-	SELECT id AS capture_id, end_ts_ns - base_ts_ns AS duration_ns FROM capture
-	WHERE :capture IS NULL OR id = :capture
+	-- a killed capture has no end: then up to the last that is known
+	SELECT id AS capture_id, coalesce(end_ts_ns,
+			(SELECT max(last_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT max(ts_ns) FROM context x WHERE x.capture_id = c.id))
+		- coalesce(base_ts_ns,
+			(SELECT min(first_ts_ns) FROM page_chunk p WHERE p.capture_id = c.id),
+			(SELECT min(ts_ns) FROM context x WHERE x.capture_id = c.id)) AS duration_ns
+	FROM capture c WHERE :capture IS NULL OR id = :capture
 ),
 delta AS (
 	SELECT capture_id, subject, key, max(CAST(value AS INTEGER)) - min(CAST(value AS INTEGER)) AS n

@@ -8,6 +8,8 @@
  *	vmstat, meminfo	all counters
  *	psi:memory, psi:io, psi:cpu	total stall times in us
  *	lru_gen		enabled (mask), min_ttl_ms
+ *	swap:DEVICE	size_kb, used_kb, priority
+ *	cleancache	puts, succ_gets, failed_gets (kernels up to 5.16)
  *	bdi:NAME	read_ahead_kb; also of mounted partitions, whose disk has the bdi
  *	memcg:PATH	limit_bytes, high_bytes, swap limit, usage_bytes, swappiness, stat.*
  *	schedstat:NAME	run_ns and wait_ns of kswapd and kcompactd
@@ -220,6 +222,40 @@ static void psi(struct facts *facts)
 	}
 }
 
+/* Lines of /proc/swaps: "/dev/zram0  partition  1048572  0  100". */
+static void swaps(struct facts *facts)
+{
+	char *text = file_slurp("/proc/swaps", NULL), *save = NULL;
+
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char device[64], subject[80];
+		unsigned long long size_kb, used_kb;
+		int priority;
+
+		if (sscanf(line, "%63s %*s %llu %llu %d", device, &size_kb, &used_kb,
+			   &priority) != 4)
+			continue;
+		snprintf(subject, sizeof(subject), "swap:%s", device);
+		add_int(facts, subject, "size_kb", size_kb);
+		add_int(facts, subject, "used_kb", used_kb);
+		facts_add(facts, subject, "priority", VALUE_OF_INT(priority));
+	}
+	free(text);
+}
+
+static void cleancache(struct facts *facts)
+{
+	static const char *const keys[] = { "puts", "succ_gets", "failed_gets" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/sys/kernel/debug/cleancache/%s", keys[i]);
+		add_file(facts, "cleancache", keys[i], path);
+	}
+}
+
 static void bdis(struct facts *facts)
 {
 	DIR *d = opendir("/sys/class/bdi");
@@ -358,6 +394,8 @@ struct facts *context_collect(struct context_scope *scope, const char *phase,
 	add_lines(facts, "vmstat", "", "/proc/vmstat");
 	add_lines(facts, "meminfo", "", "/proc/meminfo");
 	psi(facts);
+	swaps(facts);
+	cleancache(facts);
 	add_file(facts, "lru_gen", "enabled", "/sys/kernel/mm/lru_gen/enabled");
 	add_file(facts, "lru_gen", "min_ttl_ms", "/sys/kernel/mm/lru_gen/min_ttl_ms");
 	for (int i = 0; i < scope->nr_cgroups && scope->mount->version; i++)

@@ -154,6 +154,9 @@ int import_sink_finish(struct import_sink *sink, int ret, struct err *err)
 		end = fault_store(sink, err->text, &own);
 	if (!end)
 		end = store_capture_set_hits(sink->store, sink->capture_id, sink->has_hits, &own);
+	if (!end && sink->result->nr_events)
+		end = store_capture_set_base(sink->store, sink->capture_id,
+					     (int64_t)sink->result->first_ts_ns, &own);
 	if (!end)
 		end = store_capture_end(sink->store, sink->capture_id, status_of(ret),
 					(int64_t)sink->result->last_ts_ns, &own);

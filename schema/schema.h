@@ -126,6 +126,10 @@ int store_capture_end(struct store *store, int64_t capture_id, const char *statu
 /* For importers, which know only at the end whether the page stream contains hits. */
 int store_capture_set_hits(struct store *store, int64_t capture_id, bool has_hits, struct err *err);
 
+/* Likewise: when it began, unless that is known already. */
+int store_capture_set_base(struct store *store, int64_t capture_id, int64_t base_ts_ns,
+			   struct err *err);
+
 /* Context: one fact. Equal values in a row for the same (subject, key) are stored once per phase
  * "sample"; "start" and "end" are always stored. subject: "sysctl", "zoneinfo:0:Normal", "vmstat",
  * "psi:memory", "bdi:7:0", "memcg:/path", "schedstat:kswapd0", "host", ... */

@@ -77,6 +77,15 @@ int store_capture_set_hits(struct store *store, int64_t capture_id, bool has_hit
 			      ARRAY_SIZE(values), err);
 }
 
+int store_capture_set_base(struct store *store, int64_t capture_id, int64_t base_ts_ns,
+			   struct err *err)
+{
+	const struct value values[] = { VALUE_OF_INT(base_ts_ns), VALUE_OF_INT(capture_id) };
+
+	return store_run_kept(store, "UPDATE capture SET base_ts_ns = coalesce(base_ts_ns, ?)"
+			      " WHERE id = ?", values, ARRAY_SIZE(values), err);
+}
+
 int store_gap(struct store *store, int64_t capture_id, const char *stream, int cpu,
 	      int64_t from_ns, int64_t to_ns, struct value events_lost, struct err *err)
 {
