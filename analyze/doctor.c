@@ -22,6 +22,7 @@ static const struct param empty_shrinkers[] = {
 	{ "share", PARAM_PCT, SETTING(0), "25", 0, 0, "%", "of the reclaim time" },
 	{ "load", PARAM_PCT, SETTING(1), "1", 0, 0, "%", "of one CPU" },
 	{ "least", PARAM_NS, SETTING(2), "10ms", 0, 0, "ns", "in all, at least" },
+	{ "longest", PARAM_NS, SETTING(3), "1ms", 0, 0, "ns", "that one pass over them may take" },
 	{ 0 },
 };
 
@@ -145,8 +146,8 @@ const struct doctor_rule doctor_rules[] = {
 	  .sql = sql_analyze_doctor_empty_shrinkers, .figure = "share_pct",
 	  .sentence = "{empty_ns} of {reclaim_ns} of reclaim ({share_pct}, {load_pct} of a CPU) went "
 		      "into shrinkers that freed nothing: {traced_ns} in {nr_calls} calls, {polled_ns} "
-		      "between scans, where those without objects are asked; {nr_superblocks} "
-		      "superblocks.",
+		      "between scans, where those without objects are asked ({nr_superblocks} "
+		      "superblocks, and those of other mount namespaces).",
 	  .advice = "Find what leaks superblocks or cgroups (findmnt, /proc/*/mountinfo, namespaces of "
 		    "dead containers); each costs every pass of reclaim.",
 	  .command = "pagereel case kswapd-slab" },

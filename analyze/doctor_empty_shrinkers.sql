@@ -2,7 +2,7 @@
 --   traced_ns  calls of shrinkers that freed nothing in the whole capture
 --   polled_ns  shrinkers without objects are asked and never traced: the time from the end of a list
 --              scan or of a shrinker to the next shrinker, scan or end of reclaim in the same task,
---              of each at most twice what nine in ten stay below (a task may be off its CPU)
+--              of each at most :longest (what is longer, the task was off its CPU)
 -- reclaim_ns: direct, memcg and node reclaim from begin to end, and kswapd's CPU time (without the
 -- context of a live capture its time awake). nr_superblocks: each has a shrinker; NULL if it was not
 -- recorded.
@@ -45,19 +45,13 @@ step AS (
 	FROM mark
 	WINDOW w AS (PARTITION BY capture_id, pid ORDER BY ts_ns, place)
 ),
-poll AS (
-	SELECT capture_id, next_ns, row_number() OVER w AS place,
-		count(*) OVER (PARTITION BY capture_id) AS of
+polled AS (
+	SELECT capture_id, sum(min(next_ns, :longest)) AS polled_ns
 	FROM step
 	WHERE step IN ('scanned', 'shrunk') AND next_step IN ('shrink', 'end', 'scan')
 		-- from one list to the next no shrinker is asked if there was no time for one
 		AND (next_step <> 'scan' OR next_ns > 5000)
-	WINDOW w AS (PARTITION BY capture_id ORDER BY next_ns)
-),
-polled AS (
-	SELECT p.capture_id, sum(min(p.next_ns, 2 * m.next_ns)) AS polled_ns
-	FROM poll p JOIN poll m ON m.capture_id = p.capture_id AND m.place = (9 * m.of + 9) / 10
-	GROUP BY p.capture_id
+	GROUP BY capture_id
 ),
 kswapd AS (
 	SELECT r.capture_id, coalesce(max(c.cpu_ns), sum(r.duration_ns)) AS spent_ns
