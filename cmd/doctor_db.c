@@ -346,8 +346,9 @@ static void summary_print(const struct diagnosis *d)
 
 	if (!d->nr)
 		printf("No captures in this database.\n");
-	else if (!d->nr_findings && nr_ok > 1)
-		printf("Healthy: no finding by the %zu rules that had something to look at.\n", nr_ok);
+	else if (!d->nr_findings && (nr_ok > 1 || !d->nr_unknown))
+		printf("Healthy: no finding by the %zu rule%s that had something to look at.\n", nr_ok,
+		       nr_ok == 1 ? "" : "s");
 	else if (!d->nr_findings)
 		printf("No finding, but only %zu of %zu rules had something to look at.\n", nr_ok,
 		       d->nr);
