@@ -26,6 +26,7 @@ struct case_report {
 	enum out_format format;
 	struct store *store;		/* NULL: none wanted */
 	int64_t capture_id;
+	int64_t run_ns;			/* of the run that facts are about; 0: none */
 	struct out *out;		/* the table being printed */
 	const char *section;
 	struct out_column columns[MAX_COLUMNS];
@@ -58,7 +59,9 @@ static int db_close(struct case_report *r, int code)
 	if (!r->store)
 		return code;
 	if (!code)
-		code = store_capture_end(r->store, r->capture_id, "complete", 0, &r->err);
+		code = store_capture_set_base(r->store, r->capture_id, 0, &r->err);
+	if (!code)
+		code = store_capture_end(r->store, r->capture_id, "complete", r->run_ns, &r->err);
 	closed = store_close(r->store, &r->err);
 	return code ? code : closed;
 }
@@ -81,6 +84,20 @@ static int db_add(struct case_report *r, const char *item, const char *measure, 
 		return 0;
 	return store_run(r->store, "INSERT OR REPLACE INTO case_value VALUES(?,?,?,?,?,?,?,?,?)",
 			 values, ARRAY_SIZE(values), NULL, &r->err);
+}
+
+int case_fact(struct case_report *r, const char *subject, const char *key, double value,
+	      double run_s)
+{
+	int code;
+
+	if (!r->store)
+		return 0;
+	r->run_ns = (int64_t)(run_s * 1e9);
+	code = store_context(r->store, r->capture_id, 0, "start", subject, key, VALUE_OF_INT(0),
+			     &r->err);
+	return code ? code : store_context(r->store, r->capture_id, r->run_ns, "end", subject, key,
+					   VALUE_OF_INT((int64_t)value), &r->err);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

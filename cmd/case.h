@@ -36,6 +36,12 @@ int case_table(struct case_report *report, const char *section, const struct out
 	       int nr_columns);
 /* @values: nr_columns - 1 of them. */
 int case_row(struct case_report *report, const char *item, const double *values);
+/*
+ * A counter of the reported run as the kernel would show it, for `pagereel doctor`: a fact of the
+ * context, 0 at the start and @value after @run_s of virtual time.
+ */
+int case_fact(struct case_report *report, const char *subject, const char *key, double value,
+	      double run_s);
 /* A sentence under what came last. */
 void case_note(struct case_report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

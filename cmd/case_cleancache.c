@@ -75,6 +75,11 @@ static int stream_checks(struct case_report *report, struct err *err)
 	case_check(report, "both CPUs busy", "100 %", r.cpu_pct, 1, "%", 95, 100);
 	case_check(report, "hits per put", "practically none", 100 * r.hits_per_put, 3, "%", 0,
 		   0.1);
+	ret = case_fact(report, "cleancache", "puts", (double)r.tier.nr_puts, r.run_s);
+	if (!ret)
+		ret = case_fact(report, "cleancache", "succ_gets", (double)r.tier.nr_hits, r.run_s);
+	if (ret)
+		return ret;
 	params.policy = TIER_OFF;
 	ret = tier_load_run(&params, &load, &r, err);
 	if (ret)

@@ -378,6 +378,15 @@ swap:/dev/sda2 size_kb 1048576 1048576'
 	[ "$(state tier-no-hits)" = finding ]
 }
 
+@test "tier-no-hits: the cleancache case is one, as reported" {
+	./pagereel case cleancache -o "$db" >/dev/null
+	[ "$(state tier-no-hits)" = finding ]
+	run ./pagereel doctor "$db"
+	[ "$status" = 1 ]
+	finding_is_whole tier-no-hits
+	[[ $output = *"cleancache compressed 2"*"pages and was asked for 0 of them"* ]]
+}
+
 dirty_trace() { # PAUSE_MS
 	awk -v ms="$1" 'BEGIN {
 		for (n = 0; n < 20; n++)
