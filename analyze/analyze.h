@@ -42,11 +42,11 @@ struct doctor_settings {
 };
 
 /*
- * One thing that can be wrong. @sql takes :capture (an id or NULL for all) and a parameter for each
- * entry of @params, and gives a row per capture: state ('finding', 'ok', or NULL: not recorded),
- * missing (what would have to be recorded), confidence ('high', 'medium', 'low'), the figures, and
- * command in place of the rule's own if it is not NULL. {COLUMN} in @sentence and the commands stands
- * for a figure, {db} for the database.
+ * One thing that can be wrong. @sql takes :capture (an id or NULL for all) and a parameter for
+ * each entry of @params, and gives a row per capture: state ('finding', 'ok', or NULL: not
+ * recorded), missing (what would have to be recorded), confidence ('high', 'medium', 'low'), the
+ * figures, and command in place of the rule's own if it is not NULL. {COLUMN} in @sentence and the
+ * commands stands for a figure, {db} for the database.
  */
 struct doctor_rule {
 	const char *name;

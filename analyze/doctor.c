@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * doctor.c - the rules of `pagereel doctor RUN.db`. A new one is a file doctor_NAME.sql and an entry
- * here. A rule's query decides; nothing else does: what is printed with --show-sql is the whole of it.
+ * doctor.c - the rules of `pagereel doctor RUN.db`. A new one is a file doctor_NAME.sql and an
+ * entry here. A rule's query decides; nothing else does: what is printed with --show-sql is the
+ * whole of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 #define SETTING(n) (offsetof(struct doctor_settings, value) + (n) * sizeof(double))
 
 static const struct param lost_events[] = {
-	{ "coverage", PARAM_PCT, SETTING(0), "99", 0, 0, "%", "recorded of what happened, at least" },
+	{ "coverage", PARAM_PCT, SETTING(0), "99", 0, 0, "%",
+	  "recorded of what happened, at least" },
 	{ 0 },
 };
 
@@ -89,114 +91,141 @@ static const struct param dirty_throttling[] = {
 static const struct param readahead[] = {
 	{ "unused", PARAM_PCT, SETTING(0), "20", 0, 0, "%", "of the pages brought in" },
 	{ "pages", PARAM_COUNT, SETTING(1), "1000", 0, 0, "pages", "evicted unused, at least" },
-	{ "every", PARAM_COUNT, SETTING(2), "0", 0, 0, "pages", "look at each so-manieth; 0: by size" },
+	{ "every", PARAM_COUNT, SETTING(2), "0", 0, 0, "pages",
+	  "look at each so-manieth; 0: by size" },
 	{ 0 },
 };
 
 const struct doctor_rule doctor_rules[] = {
-	{ .name = "lost-events", .params = lost_events,
+	{ .name = "lost-events",
+	  .params = lost_events,
 	  .title = "lost events make the rest doubtful",
-	  .sql = sql_analyze_doctor_lost_events, .figure = "coverage_pct",
-	  .sentence = "Events were lost in {nr_gaps} gaps, {blind_ns} long in all: {events_lost} of "
-		      "them, coverage {coverage_pct}; what follows rests on the rest.",
+	  .sql = sql_analyze_doctor_lost_events,
+	  .figure = "coverage_pct",
+	  .sentence = "Events were lost in {nr_gaps} gaps, {blind_ns} long in all: "
+		      "{events_lost} of them, coverage {coverage_pct}; what follows rests on "
+		      "the rest.",
 	  .advice = "Record again with larger ring buffers, fewer events or fewer tasks.",
 	  .command = "pagereel capture -o again.db -b 32M -e reclaim -e slab -d 60s" },
-	{ .name = "working-set", .params = working_set,
+	{ .name = "working-set",
+	  .params = working_set,
 	  .title = "the working set is just above the cache",
-	  .sql = sql_analyze_doctor_working_set, .figure = "saved_pct",
+	  .sql = sql_analyze_doctor_working_set,
+	  .figure = "saved_pct",
 	  .sentence = "The working set is just above the cache: {more_bytes} more than the "
 		      "{present_bytes} it has would save {nr_saved} misses, {saved_pct} of them "
 		      "(miss ratio {present_miss_ratio} -> {knee_miss_ratio} at the knee, "
 		      "{knee_bytes}).",
-	  .advice = "Give it that memory (raise the memcg's limit, shrink what shares it), or make the "
-		    "working set smaller.",
+	  .advice = "Give it that memory (raise the memcg's limit, shrink what shares it), or "
+		    "make the working set smaller.",
 	  .command = "pagereel replay {db} -m linux-6.18,lru,opt" },
-	{ .name = "streams", .params = streams,
+	{ .name = "streams",
+	  .params = streams,
 	  .title = "sequential streams flush the working set",
-	  .sql = sql_analyze_doctor_streams, .figure = "refault_pages",
+	  .sql = sql_analyze_doctor_streams,
+	  .figure = "refault_pages",
 	  .sentence = "{nr_streams} sequential streams made {stream_pct} of the fills and used "
-		      "{once_pct} of their pages once, while {refault_pages} other pages were evicted "
-		      "and read back ({refault_pct} of the other fills); most by {file}.",
+		      "{once_pct} of their pages once, while {refault_pages} other pages were "
+		      "evicted and read back ({refault_pct} of the other fills); most by {file}.",
 	  .advice = "Let the streams drop what they have used (POSIX_FADV_DONTNEED, O_DIRECT, "
-		    "RWF_DONTCACHE) or run them in a memcg of their own; a policy that resists scans "
-		    "shows what there is to win.",
+		    "RWF_DONTCACHE) or run them in a memcg of their own; a policy that resists "
+		    "scans shows what there is to win.",
 	  .command = "pagereel replay {db} -m linux-6.18,s3fifo,lirs,opt" },
-	{ .name = "swappiness", .params = swappiness,
+	{ .name = "swappiness",
+	  .params = swappiness,
 	  .title = "idle anonymous memory stays while files refault",
-	  .sql = sql_analyze_doctor_swappiness, .figure = "nr_refaults",
-	  .sentence = "{nr_refaults} file pages were read back while up to {anon_bytes} of anonymous "
-		      "memory ({anon_pct} of {memory_bytes}) stayed and {nr_swapped} pages of it were "
-		      "swapped, with {swap_free_bytes} of swap free and swappiness {swappiness} "
-		      "({scope}).",
-	  .advice = "Raise swappiness (vm.swappiness, memory.swappiness). The replay compares with all "
-		    "anonymous memory given to the cache: more than that is not to be won.",
+	  .sql = sql_analyze_doctor_swappiness,
+	  .figure = "nr_refaults",
+	  .sentence = "{nr_refaults} file pages were read back while up to {anon_bytes} of "
+		      "anonymous memory ({anon_pct} of {memory_bytes}) stayed and {nr_swapped} "
+		      "pages of it were swapped, with {swap_free_bytes} of swap free and "
+		      "swappiness {swappiness} ({scope}).",
+	  .advice = "Raise swappiness (vm.swappiness, memory.swappiness). The replay compares "
+		    "with all anonymous memory given to the cache: more than that is not to be "
+		    "won.",
 	  .command = "pagereel capture -o after.db -d 60s && pagereel doctor after.db swappiness" },
-	{ .name = "readahead", .params = readahead,
+	{ .name = "readahead",
+	  .params = readahead,
 	  .title = "pages are read ahead and evicted unused",
-	  .sql = sql_analyze_doctor_readahead, .figure = "unused_pct",
-	  .sentence = "{unused_pages} of {fill_pages} pages brought in ({unused_pct}, {unused_bytes}) "
-		      "were evicted before anybody asked for them; {again_pages} of those were then "
-		      "read a second time.",
+	  .sql = sql_analyze_doctor_readahead,
+	  .figure = "unused_pct",
+	  .sentence = "{unused_pages} of {fill_pages} pages brought in ({unused_pct}, "
+		      "{unused_bytes}) were evicted before anybody asked for them; "
+		      "{again_pages} of those were then read a second time.",
 	  .advice = "Lower read_ahead_kb of the device, or tell the kernel (POSIX_FADV_RANDOM, "
 		    "MADV_RANDOM) where reads are at random.",
-	  .command = "pagereel replay {db} -m linux-6.18,linux-6.18:read_ahead=32K,"
-		     "linux-6.18:readahead=off" },
-	{ .name = "empty-shrinkers", .params = empty_shrinkers,
+	  .command = "pagereel replay {db} -m "
+		     "linux-6.18,linux-6.18:read_ahead=32K,linux-6.18:readahead=off" },
+	{ .name = "empty-shrinkers",
+	  .params = empty_shrinkers,
 	  .title = "reclaim spends its time in shrinkers that free nothing",
-	  .sql = sql_analyze_doctor_empty_shrinkers, .figure = "share_pct",
-	  .sentence = "{empty_ns} of {reclaim_ns} of reclaim ({share_pct}, {load_pct} of a CPU) went "
-		      "into shrinkers that freed nothing: {traced_ns} in {nr_calls} calls, {polled_ns} "
-		      "between scans, where those without objects are asked ({nr_superblocks} "
-		      "superblocks, and those of other mount namespaces).",
-	  .advice = "Find what leaks superblocks or cgroups (findmnt, /proc/*/mountinfo, namespaces of "
-		    "dead containers); each costs every pass of reclaim.",
+	  .sql = sql_analyze_doctor_empty_shrinkers,
+	  .figure = "share_pct",
+	  .sentence = "{empty_ns} of {reclaim_ns} of reclaim ({share_pct}, {load_pct} of a CPU) "
+		      "went into shrinkers that freed nothing: {traced_ns} in {nr_calls} calls, "
+		      "{polled_ns} between scans, where those without objects are asked "
+		      "({nr_superblocks} superblocks, and those of other mount namespaces).",
+	  .advice = "Find what leaks superblocks or cgroups (findmnt, /proc/*/mountinfo, "
+		    "namespaces of dead containers); each costs every pass of reclaim.",
 	  .command = "pagereel case kswapd-slab" },
-	{ .name = "kswapd", .params = kswapd,
+	{ .name = "kswapd",
+	  .params = kswapd,
 	  .title = "kswapd is awake without progress",
-	  .sql = sql_analyze_doctor_kswapd, .figure = "busy_pct",
-	  .sentence = "kswapd was at work {busy_pct} of the time (awake {awake_ns} in {nr_runs} runs, "
-		      "CPU {cpu_ns}) and reclaimed {reclaimed} of {scanned} pages it scanned "
-		      "({efficiency_pct}).",
-	  .advice = "Look for what cannot be reclaimed: dirty pages, mlocked or pinned memory, anonymous "
-		    "memory without swap, a zone too small for its watermarks (zoneinfo in the context).",
-	  .command = "pagereel capture -o after.db -e reclaim -e slab -d 60s && pagereel doctor after.db "
-		     "kswapd" },
-	{ .name = "direct-reclaim", .params = direct_reclaim,
+	  .sql = sql_analyze_doctor_kswapd,
+	  .figure = "busy_pct",
+	  .sentence = "kswapd was at work {busy_pct} of the time (awake {awake_ns} in {nr_runs} "
+		      "runs, CPU {cpu_ns}) and reclaimed {reclaimed} of {scanned} pages it "
+		      "scanned ({efficiency_pct}).",
+	  .advice = "Look for what cannot be reclaimed: dirty pages, mlocked or pinned memory, "
+		    "anonymous memory without swap, a zone too small for its watermarks "
+		    "(zoneinfo in the context).",
+	  .command = "pagereel capture -o after.db -e reclaim -e slab -d 60s && pagereel doctor "
+		     "after.db kswapd" },
+	{ .name = "direct-reclaim",
+	  .params = direct_reclaim,
 	  .title = "tasks stall in direct reclaim",
-	  .sql = sql_analyze_doctor_direct_reclaim, .figure = "share_pct",
+	  .sql = sql_analyze_doctor_direct_reclaim,
+	  .figure = "share_pct",
 	  .sentence = "{comm} spent {top_ns} ({share_pct} of the time) in {kind} reclaim; of "
 		      "{nr_episodes} episodes {nr_stalls} were stalls, the worst {worst_ns}.",
-	  .advice = "Direct reclaim: raise vm.watermark_scale_factor so that kswapd starts earlier. A "
-		    "memcg's limit: raise it, or set memory.high below it.",
-	  .command = "pagereel capture -o after.db -e reclaim -d 60s && pagereel doctor after.db "
-		     "direct-reclaim" },
-	{ .name = "flush-stalls", .params = flush_stalls,
+	  .advice = "Direct reclaim: raise vm.watermark_scale_factor so that kswapd starts "
+		    "earlier. A memcg's limit: raise it, or set memory.high below it.",
+	  .command = "pagereel capture -o after.db -e reclaim -d 60s && pagereel doctor "
+		     "after.db direct-reclaim" },
+	{ .name = "flush-stalls",
+	  .params = flush_stalls,
 	  .title = "tasks stall on flushes of memcg statistics",
-	  .sql = sql_analyze_doctor_flush_stalls, .figure = "worst_ns",
-	  .sentence = "{nr_stalls} flushes of memcg statistics inside reclaim or refaults held tasks for "
-		      "{total_ns}, {nr_long} of them long, the worst {worst_ns}; {comm} lost {top_ns} "
-		      "({share_pct} of the time).",
-	  .advice = "Fewer cgroups, or a kernel that flushes less: late by 4 s from 5.18, thresholds per "
-		    "memcg from 6.8; 6.18 waits for 64 updates per CPU.",
+	  .sql = sql_analyze_doctor_flush_stalls,
+	  .figure = "worst_ns",
+	  .sentence = "{nr_stalls} flushes of memcg statistics inside reclaim or refaults held "
+		      "tasks for {total_ns}, {nr_long} of them long, the worst {worst_ns}; "
+		      "{comm} lost {top_ns} ({share_pct} of the time).",
+	  .advice = "Fewer cgroups, or a kernel that flushes less: late by 4 s from 5.18, "
+		    "thresholds per memcg from 6.8; 6.18 waits for 64 updates per CPU.",
 	  .command = "pagereel case refault-flush" },
-	{ .name = "tier-no-hits", .params = tier_no_hits,
+	{ .name = "tier-no-hits",
+	  .params = tier_no_hits,
 	  .title = "a compressed tier takes pages nobody asks for again",
-	  .sql = sql_analyze_doctor_tier_no_hits, .figure = "load_pct",
+	  .sql = sql_analyze_doctor_tier_no_hits,
+	  .figure = "load_pct",
 	  .sentence = "{tier} compressed {nr_puts} pages and was asked for {nr_hits} of them "
-		      "({hits_pct}); at the set cost of a page that is {put_ns} of CPU time ({load_pct} "
-		      "of a CPU).",
-	  .advice = "Admit only what was active or refaulted before, compress on idle CPUs, or turn the "
-		    "tier off.",
+		      "({hits_pct}); at the set cost of a page that is {put_ns} of CPU time "
+		      "({load_pct} of a CPU).",
+	  .advice = "Admit only what was active or refaulted before, compress on idle CPUs, or "
+		    "turn the tier off.",
 	  .command = "pagereel case cleancache" },
-	{ .name = "dirty-throttling", .params = dirty_throttling,
+	{ .name = "dirty-throttling",
+	  .params = dirty_throttling,
 	  .title = "writers are throttled for dirty pages",
-	  .sql = sql_analyze_doctor_dirty_throttling, .figure = "share_pct",
-	  .sentence = "{comm} slept {top_ns} ({share_pct} of the time) in balance_dirty_pages(); in all "
-		      "{nr_pauses} pauses of {total_ns}, the longest {worst_ns}.",
+	  .sql = sql_analyze_doctor_dirty_throttling,
+	  .figure = "share_pct",
+	  .sentence = "{comm} slept {top_ns} ({share_pct} of the time) in "
+		      "balance_dirty_pages(); in all {nr_pauses} pauses of {total_ns}, the "
+		      "longest {worst_ns}.",
 	  .advice = "The disk is slower than the writers: raise vm.dirty_background_bytes and "
 		    "vm.dirty_bytes for bursts, or write less at a time (sync_file_range).",
-	  .command = "pagereel capture -o after.db -e writeback -d 60s && pagereel doctor after.db "
-		     "dirty-throttling" },
+	  .command = "pagereel capture -o after.db -e writeback -d 60s && pagereel doctor "
+		     "after.db dirty-throttling" },
 	{ 0 },
 };
 
@@ -223,7 +252,7 @@ const struct doctor_rule *doctor_rule_find(const char *name, const char **neares
 	return find(name, strlen(name), nearest);
 }
 
-/* ---- thresholds -------------------------------------------------------------------------------- */
+/* ---- thresholds ------------------------------------------------------------------------------ */
 
 int doctor_defaults(struct doctor_settings *settings, struct err *err)
 {
@@ -249,7 +278,8 @@ int doctor_set(struct doctor_settings *settings, const char *text, struct err *e
 			       nearest ? nearest : "", nearest ? "'?)" : ")");
 	snprintf(what, sizeof(what), "rule '%s'", rule->name);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - dot - 1), dot + 1);
-	return params_set(rule->params, &settings[rule - doctor_rules], what, name, equals + 1, err);
+	return params_set(rule->params, &settings[rule - doctor_rules], what, name, equals + 1,
+			  err);
 }
 
 static struct value setting_value(const struct param *param, const struct doctor_settings *settings)
@@ -258,7 +288,7 @@ static struct value setting_value(const struct param *param, const struct doctor
 
 	if (param->type == PARAM_DOUBLE || param->type == PARAM_PCT)
 		return VALUE_OF_REAL(*(const double *)slot);
-	return VALUE_OF_INT((int64_t)*(const uint64_t *)slot);
+	return VALUE_OF_INT((int64_t) * (const uint64_t *)slot);
 }
 
 int doctor_bind(const struct doctor_rule *rule, const struct doctor_settings *settings,
@@ -275,11 +305,12 @@ int doctor_bind(const struct doctor_rule *rule, const struct doctor_settings *se
 	return ret;
 }
 
-/* ---- the query as text ------------------------------------------------------------------------- */
+/* ---- the query as text ----------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 static void value_print(FILE *out, struct value value)
@@ -324,7 +355,7 @@ char *doctor_sql_text(const struct doctor_rule *rule, const struct doctor_settin
 	if (!out)
 		return NULL;
 	while (*at) {
-		size_t whole = 1;	/* comments and strings hold no parameters */
+		size_t whole = 1; /* comments and strings hold no parameters */
 
 		if (!strncmp(at, "--", 2)) {
 			whole = strcspn(at, "\n");

@@ -26,11 +26,15 @@ static int clean(const struct command *self)
 static int check_host(const struct command *self, enum out_format format)
 {
 	static const struct out_column columns[] = {
-		{ .name = "requirement" }, { .name = "state" }, { .name = "detail" },
+		{ .name = "requirement" },
+		{ .name = "state" },
+		{ .name = "detail" },
 		{ .name = "remedy" },
 	};
 	static const char *const states[] = {
-		[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail",
+		[CHECK_OK] = "ok",
+		[CHECK_WARN] = "warn",
+		[CHECK_FAIL] = "fail",
 	};
 	struct host_check checks[MAX_HOST_CHECKS];
 	int nr = host_check(checks, "."), status = 0, code;
@@ -44,9 +48,11 @@ static int check_host(const struct command *self, enum out_format format)
 		if (checks[i].level == CHECK_FAIL)
 			status = EXIT_WOULD_FAIL;
 		out_row(out, (const struct value[]){
-			VALUE_OF_TEXT(name), VALUE_OF_TEXT(state), VALUE_OF_TEXT(detail),
-			VALUE_OF_TEXT(checks[i].remedy ? checks[i].remedy : ""),
-		});
+				     VALUE_OF_TEXT(name),
+				     VALUE_OF_TEXT(state),
+				     VALUE_OF_TEXT(detail),
+				     VALUE_OF_TEXT(checks[i].remedy ? checks[i].remedy : ""),
+			     });
 	}
 	code = out_end(out);
 	if (code)
@@ -65,8 +71,7 @@ static int settings_take(const struct command *self, const struct opt_texts *tex
 	return code ? cmd_usage(self, "%s", err.text) : 0;
 }
 
-static int rules_take(const struct command *self, char **names, int nr,
-		      struct diagnosis_options *o)
+static int rules_take(const struct command *self, char **names, int nr, struct diagnosis_options *o)
 {
 	for (int i = 0; i < nr; i++) {
 		const char *nearest = NULL;
@@ -91,11 +96,15 @@ static int doctor_run(const struct command *self, int argc, char **argv)
 	bool wants_clean = false, list = false, show_sql = false;
 	int status, nr, first;
 	const struct opt opts[] = {
-		{ 0, "all", OPT_FLAG, &o.all, NULL, "show rules that found nothing or cannot know, too" },
+		{ 0, "all", OPT_FLAG, &o.all, NULL,
+		  "show rules that found nothing or cannot know, too" },
 		{ 'c', "capture", OPT_TEXT, &o.capture, "ID", "a capture, or all (the first)" },
-		{ 0, "set", OPT_TEXTS, &settings, "RULE.NAME=VALUE", "change a threshold (see --list)" },
-		{ 0, "show-sql", OPT_FLAG, &show_sql, NULL, "print the queries of the rules, and end" },
-		{ 0, "no-replay", OPT_FLAG, &o.no_replay, NULL, "use stored curves only, write nothing" },
+		{ 0, "set", OPT_TEXTS, &settings, "RULE.NAME=VALUE",
+		  "change a threshold (see --list)" },
+		{ 0, "show-sql", OPT_FLAG, &show_sql, NULL,
+		  "print the queries of the rules, and end" },
+		{ 0, "no-replay", OPT_FLAG, &o.no_replay, NULL,
+		  "use stored curves only, write nothing" },
 		{ 'l', "list", OPT_FLAG, &list, NULL, "list the rules and their thresholds" },
 		{ 0, "clean", OPT_FLAG, &wants_clean, NULL,
 		  "remove what killed captures left behind, and end" },
@@ -110,7 +119,7 @@ static int doctor_run(const struct command *self, int argc, char **argv)
 		return nr ? cmd_usage(self, "--clean takes no database") : clean(self);
 	if (!nr && !list && !show_sql)
 		return check_host(self, o.format);
-	first = !list && !show_sql;	/* the database */
+	first = !list && !show_sql; /* the database */
 	status = settings_take(self, &settings, o.settings);
 	if (!status)
 		status = rules_take(self, argv + first, nr - first, &o);

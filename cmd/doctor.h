@@ -9,9 +9,9 @@
 
 struct diagnosis_options {
 	enum out_format format;
-	bool all;			/* what found nothing or cannot know, too */
+	bool all; /* what found nothing or cannot know, too */
 	bool no_replay;
-	const char *capture;		/* as typed; NULL: the first */
+	const char *capture; /* as typed; NULL: the first */
 	bool wanted[NR_DOCTOR_RULES];
 	struct doctor_settings settings[NR_DOCTOR_RULES];
 };

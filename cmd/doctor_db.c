@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * doctor_db.c - `pagereel doctor RUN.db`: asks each rule of analyze/doctor.c and says what it found, how
- * sure that is, what to try and which command shows the gain. A rule decides in its SQL alone; here is
- * only the miss ratio curve that one of them wants, computed if the database has none yet.
+ * doctor_db.c - `pagereel doctor RUN.db`: asks each rule of analyze/doctor.c and says what it
+ * found, how sure that is, what to try and which command shows the gain. A rule decides in its SQL
+ * alone; here is only the miss ratio curve that one of them wants, computed if the database has
+ * none yet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +21,10 @@ enum { EXACT_ACCESSES = 20000000, SAMPLE_PAGES = 8192, TEXT_BYTES = 1024, WIDTH 
 struct verdict {
 	const struct doctor_rule *rule;
 	int64_t capture_id;
-	const char *state;	/* "finding", "ok", "unknown" */
+	const char *state; /* "finding", "ok", "unknown" */
 	char confidence[16];
 	struct value figure;
-	char sentence[TEXT_BYTES];	/* "" if ok */
+	char sentence[TEXT_BYTES]; /* "" if ok */
 	char command[TEXT_BYTES];
 };
 
@@ -38,13 +39,13 @@ struct diagnosis {
 	size_t nr_findings, nr_unknown;
 };
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* 'it'\''s', unless it needs no quotes. */
 static void shell_quote(FILE *out, const char *path)
 {
 	if (*path && !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "0123456789_./-+,:@%")]) {
+					"0123456789_./-+,:@%")]) {
 		fputs(path, out);
 		return;
 	}
@@ -116,7 +117,7 @@ static void line_print(const char *label, const char *text)
 	printf("%s%s\n", label, safe);
 }
 
-/* ---- the curve --------------------------------------------------------------------------------- */
+/* ---- the curve ------------------------------------------------------------------------------- */
 
 static int curve_compute(struct diagnosis *d, const struct demand_info *info, struct err *err)
 {
@@ -126,10 +127,13 @@ static int curve_compute(struct diagnosis *d, const struct demand_info *info, st
 	struct demand_source source;
 	struct db_source db;
 	const struct replay_curves curves = {
-		.store = d->store, .stream_id = info->stream_id, .source = &source,
-		.grid_opts = &grid_opts, .silent = true,
-		.opts = { .seed = 1, .max_pages = info->nr_accesses > EXACT_ACCESSES ?
-				  SAMPLE_PAGES : 0 },
+		.store = d->store,
+		.stream_id = info->stream_id,
+		.source = &source,
+		.grid_opts = &grid_opts,
+		.silent = true,
+		.opts = { .seed = 1,
+			  .max_pages = info->nr_accesses > EXACT_ACCESSES ? SAMPLE_PAGES : 0 },
 	};
 	int ret;
 
@@ -153,9 +157,10 @@ static int curve_ensure(struct diagnosis *d, int64_t capture_id, struct err *err
 	bool found;
 	int ret;
 
-	ret = store_get_int(d->store, "SELECT 1 FROM curve c JOIN demand_stream s ON s.id = c.stream_id"
-			    " WHERE s.capture_id = ?1 AND c.model = 'lru' AND c.params = ''", &id, 1,
-			    &there, &found, err);
+	ret = store_get_int(d->store,
+			    "SELECT 1 FROM curve c JOIN demand_stream s ON s.id = c.stream_id"
+			    " WHERE s.capture_id = ?1 AND c.model = 'lru' AND c.params = ''",
+			    &id, 1, &there, &found, err);
 	if (ret || found)
 		return ret;
 	ret = demand_stream_get(d->store, capture_id, &info, NULL);
@@ -186,7 +191,7 @@ static int curves_ensure(struct diagnosis *d, struct err *err)
 	return ret < 0 ? ret : 0;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Lost events cost every other rule a step of its confidence. */
 static const char *confidence_of(const struct query *query, bool lossy)
@@ -203,8 +208,10 @@ static int coverage_read(struct diagnosis *d, int64_t capture_id, bool *lossy, s
 	const struct value id = VALUE_OF_INT(capture_id);
 	int64_t there;
 
-	return store_get_int(d->store, "SELECT 1 FROM capture_coverage WHERE capture_id = ?1"
-			     " AND coalesce(coverage_pct < 99, 1)", &id, 1, &there, lossy, err);
+	return store_get_int(d->store,
+			     "SELECT 1 FROM capture_coverage WHERE capture_id = ?1"
+			     " AND coalesce(coverage_pct < 99, 1)",
+			     &id, 1, &there, lossy, err);
 }
 
 static int verdict_take(struct diagnosis *d, const struct doctor_rule *rule,
@@ -226,9 +233,8 @@ static int verdict_take(struct diagnosis *d, const struct doctor_rule *rule,
 		d->room = room;
 	}
 	v = &d->verdicts[d->nr];
-	*v = (struct verdict){ .rule = rule, .capture_id = row_int(query, "capture_id"),
-			       .state = !state ? "unknown" : !strcmp(state, "finding") ?
-					"finding" : "ok" };
+	*v = (struct verdict){ .rule = rule, .capture_id = row_int(query, "capture_id") };
+	v->state = state && !strcmp(state, "finding") ? "finding" : state ? "ok" : "unknown";
 	ret = coverage_read(d, v->capture_id, &lossy, err);
 	if (ret)
 		return ret;
@@ -281,14 +287,14 @@ static int diagnose(struct diagnosis *d, bool writable, struct err *err)
 	return ret;
 }
 
-/* ---- answering --------------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 static int rows_print(const struct diagnosis *d)
 {
 	static const struct out_column columns[] = {
-		{ .name = "capture_id" }, { .name = "rule" }, { .name = "state" },
-		{ .name = "sentence" }, { .name = "figure_name" }, { .name = "figure" },
-		{ .name = "confidence" }, { .name = "advice" }, { .name = "command" },
+		{ .name = "capture_id" }, { .name = "rule" },	     { .name = "state" },
+		{ .name = "sentence" },	  { .name = "figure_name" }, { .name = "figure" },
+		{ .name = "confidence" }, { .name = "advice" },	     { .name = "command" },
 	};
 	struct out *out = out_begin(stdout, d->o->format, columns, ARRAY_SIZE(columns));
 	int ret = out ? 0 : -ENOMEM;
@@ -302,11 +308,16 @@ static int rows_print(const struct diagnosis *d)
 		const char *command = found ? v->command : NULL;
 
 		ret = out_row(out, (const struct value[]){
-			VALUE_OF_INT(v->capture_id), VALUE_OF_TEXT(v->rule->name),
-			VALUE_OF_TEXT(v->state), VALUE_OF_TEXT(sentence),
-			VALUE_OF_TEXT(v->rule->figure), known ? v->figure : VALUE_NONE,
-			VALUE_OF_TEXT(sure), VALUE_OF_TEXT(advice), VALUE_OF_TEXT(command),
-		});
+					   VALUE_OF_INT(v->capture_id),
+					   VALUE_OF_TEXT(v->rule->name),
+					   VALUE_OF_TEXT(v->state),
+					   VALUE_OF_TEXT(sentence),
+					   VALUE_OF_TEXT(v->rule->figure),
+					   known ? v->figure : VALUE_NONE,
+					   VALUE_OF_TEXT(sure),
+					   VALUE_OF_TEXT(advice),
+					   VALUE_OF_TEXT(command),
+				   });
 	}
 	return out ? out_end(out) ?: ret : ret;
 }
@@ -347,8 +358,8 @@ static void summary_print(const struct diagnosis *d)
 	if (!d->nr)
 		printf("No captures in this database.\n");
 	else if (!d->nr_findings && (nr_ok > 1 || !d->nr_unknown))
-		printf("Healthy: no finding by the %zu rule%s that had something to look at.\n", nr_ok,
-		       nr_ok == 1 ? "" : "s");
+		printf("Healthy: no finding by the %zu rule%s that had something to look at.\n",
+		       nr_ok, nr_ok == 1 ? "" : "s");
 	else if (!d->nr_findings)
 		printf("No finding, but only %zu of %zu rules had something to look at.\n", nr_ok,
 		       d->nr);
@@ -356,8 +367,10 @@ static void summary_print(const struct diagnosis *d)
 		printf("%zu finding%s; %zu rule%s found nothing.\n", d->nr_findings,
 		       d->nr_findings > 1 ? "s" : "", nr_ok, nr_ok == 1 ? "" : "s");
 	if (d->nr_unknown && !d->o->all)
-		printf("Not known: %zu rule%s whose evidence was not recorded (--all says what they "
-		       "need).\n", d->nr_unknown, d->nr_unknown > 1 ? "s" : "");
+		printf("Not known: %zu rule%s whose evidence was not recorded (--all says what "
+		       "they "
+		       "need).\n",
+		       d->nr_unknown, d->nr_unknown > 1 ? "s" : "");
 }
 
 static int table_print(const struct diagnosis *d)
@@ -373,7 +386,7 @@ static int table_print(const struct diagnosis *d)
 	return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* Writable if it can be: a curve that is computed is kept. */
 static int store_open_best(struct diagnosis *d, bool *writable, struct err *err)
@@ -385,8 +398,7 @@ static int store_open_best(struct diagnosis *d, bool *writable, struct err *err)
 	return store_open(&d->store, d->path, STORE_READONLY, err);
 }
 
-int doctor_diagnose(const struct command *self, const char *path,
-		    const struct diagnosis_options *o)
+int doctor_diagnose(const struct command *self, const char *path, const struct diagnosis_options *o)
 {
 	struct diagnosis d = { .self = self, .o = o, .path = path };
 	struct interrupt interrupt;
@@ -434,14 +446,16 @@ int doctor_list(const struct command *self, const struct diagnosis_options *o)
 
 		if (!o->wanted[i])
 			continue;
-		code = out_row(out, (const struct value[]){
-			VALUE_OF_TEXT(rule->name), VALUE_OF_TEXT(""), VALUE_OF_TEXT(""),
-			VALUE_OF_TEXT(""), VALUE_OF_TEXT(rule->title) });
+		code = out_row(out,
+			       (const struct value[]){ VALUE_OF_TEXT(rule->name), VALUE_OF_TEXT(""),
+						       VALUE_OF_TEXT(""), VALUE_OF_TEXT(""),
+						       VALUE_OF_TEXT(rule->title) });
 		for (const struct param *p = rule->params; p->name && !code; p++)
-			code = out_row(out, (const struct value[]){
-				VALUE_OF_TEXT(rule->name), VALUE_OF_TEXT(p->name),
-				VALUE_OF_TEXT(p->def), VALUE_OF_TEXT(p->unit),
-				VALUE_OF_TEXT(p->help) });
+			code = out_row(out, (const struct value[]){ VALUE_OF_TEXT(rule->name),
+								    VALUE_OF_TEXT(p->name),
+								    VALUE_OF_TEXT(p->def),
+								    VALUE_OF_TEXT(p->unit),
+								    VALUE_OF_TEXT(p->help) });
 	}
 	code = out ? out_end(out) ?: code : code;
 	return code ? cmd_fail(self, code, NULL) : cmd_finish(self);
