@@ -7,7 +7,7 @@ build='gcc sqlite3 make pkg-config libc6-dev libtraceevent-dev libtracefs-dev li
 	libstreamvbyte-dev libzstd-dev'
 test="$build libcmocka-dev bats clang libclang-rt-14-dev jq scdoc mandoc xfsprogs btrfs-progs
 	e2fsprogs util-linux"
-bench="$build trace-cmd linux-perf valgrind"
+bench="$build trace-cmd linux-perf valgrind xfsprogs btrfs-progs e2fsprogs util-linux"
 case ${1:-} in
 build | test | bench) want=${!1} ;;
 *) echo "usage: setup.sh build|test|bench" >&2; exit 2 ;;
