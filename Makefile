@@ -28,6 +28,7 @@ SQLOBJ := $(SQL:%.sql=$(BUILD)/%.sql.o)
 OBJ := $(SRCS:%.c=$(BUILD)/%.o) $(SQLOBJ)
 LIB := $(BUILD)/libpagereel.a
 
+.SUFFIXES:
 all: pagereel pagereel.so
 
 ifeq ($(BUILD),build)
@@ -36,8 +37,7 @@ pagereel: $(BUILD)/pagereel
 pagereel.so: $(BUILD)/pagereel.so
 	$(Q)cp -f $< $@
 else
-pagereel: $(BUILD)/pagereel
-pagereel.so: $(BUILD)/pagereel.so
+pagereel pagereel.so: %: $(BUILD)/% ;
 endif
 
 $(BUILD)/pagereel: $(BUILD)/pagereel.o $(LIB)
