@@ -222,6 +222,29 @@ static int print_counters(const struct validation *v, enum out_format format)
 	return out_end(out) ?: ret;
 }
 
+#define MARKS "mm_vmscan_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_end"
+
+/* What is n/a on the kernel's side, and why. */
+static void print_unknown(const struct validation *v)
+{
+	static const struct { const char *counter, *events; } needs[] = {
+		{ "fills", "mm_filemap_add_to_page_cache" },
+		{ "evictions", "mm_filemap_delete_from_page_cache" },
+		{ "scanned", MARKS ", mm_vmscan_lru_shrink_inactive" },
+		{ "activated", MARKS ", mm_vmscan_lru_shrink_inactive, mm_lru_activate, "
+		  "mm_filemap_add_to_page_cache" },
+		{ "deactivated", MARKS ", mm_vmscan_lru_shrink_active" },
+		{ "refaults", "memory.stat of the memcg at start and end" },
+	};
+
+	for (int i = 0; i < v->nr_counters; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(needs); j++)
+			if (v->counters[i].recorded.type != VALUE_INT &&
+			    !strcmp(needs[j].counter, v->counters[i].name))
+				printf("\n%s is n/a: it needs %s.\n", needs[j].counter,
+				       needs[j].events);
+}
+
 static void print_verdict(const struct validation *v)
 {
 	const struct replay_counters *r = &v->result.counters;
@@ -290,8 +313,10 @@ int analyze_validate_print(const struct analyze_args *args, uint64_t *nr_rows, s
 		ret = store_counters(&v, err);
 	if (!ret)
 		ret = print_counters(&v, args->format);
-	if (!ret && out_format_is_table(args->format))
+	if (!ret && out_format_is_table(args->format)) {
+		print_unknown(&v);
 		print_verdict(&v);
+	}
 	*nr_rows = ret ? 0 : (uint64_t)v.nr_counters;
 	grid_results_release(&v.result, 1);
 	replay_models_release(&v.models);
