@@ -128,6 +128,10 @@ bench:
 truth:
 	@tests/setup.sh bench && $(MAKE) -s all && tests/truth/truth.sh $(TRUTH)
 
+# linux-mglru against Debian's 6.12 in a guest: tests/guest/mglru.sh, resumes. GUEST='--quick'
+guest: all
+	@tests/guest/mglru.sh $(GUEST)
+
 fuzz:
 	@tests/setup.sh test && $(MAKE) -s all && tests/fuzz/run.sh 120
 
@@ -173,5 +177,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench truth fuzz install
+.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench truth guest fuzz install
 .SECONDARY:

@@ -4,16 +4,17 @@
 # is recorded by pagereel inside the guest, in a memcg (v2) of the base size; its record is replayed at
 # the other sizes; then it really runs there. Usage:
 #
-#	mglru.sh [--quick] [--only NAME,...] [--runs N] [--classic] [--report]
+#	mglru.sh [--quick] [--only NAME,...] [--runs N] [--classic | --6.1] [--report]
 #
-# --quick: two workloads at one size. --classic: lru_gen off, judged by linux-6.12. --report: no runs,
-# only what is there. Everything is kept in build/guest (GUEST_DIR): an interrupted suite goes on where
+# --quick: two workloads at one size. --classic: lru_gen off, judged by linux-6.12. --6.1: that kernel,
+# judged by linux-mglru-6.1; as it has no events of hits, what is replayed is the record of the same
+# workload made under 6.12 (run that first). --report: no runs, only what is there. Everything is kept in build/guest (GUEST_DIR): an interrupted suite goes on where
 # it stopped. Exit 1 if a bound fails, 77 if this host cannot run it. Guests run under emulation, one
 # boot a workload: counts are theirs, times mean nothing.
 cd "$(dirname "$0")/../.." || exit 4
 export LC_ALL=C
 dir=${GUEST_DIR:-build/guest} base_mb=32 sizes_mb='24 48 64' runs=2 only= report= model=linux-mglru lru_gen=7
-memory=256M
+memory=256M meta=linux-image-6.12-amd64 isolate='-e vmscan:mm_vmscan_lru_isolate'
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -22,6 +23,7 @@ while [ $# -gt 0 ]; do
 	--runs) runs=$2; shift ;;
 	--sizes) sizes_mb=${2//,/ }; shift ;;
 	--classic) model=linux-6.12 lru_gen=0 ;;
+	--6.1) model=linux-mglru-6.1 meta=linux-image-amd64 isolate= ;;
 	--report) report=1 ;;
 	*) echo "mglru.sh: unknown argument '$1'" >&2; exit 2 ;;
 	esac
@@ -52,11 +54,12 @@ prepare() {
 	[ -x /bin/busybox ] || skip 'no busybox here (Debian: busybox-static)'
 	command -v apt-get >/dev/null || skip 'no apt-get here to get a kernel with'
 	mkdir -p "$dir/share"
-	version=$(tests/guest/fetch-kernel.sh linux-image-6.12-amd64 "$dir/kernel" 2>"$dir/log") ||
-		skip "no Debian kernel 6.12 to be had ($(tail -1 "$dir/log"))"
+	version=$(tests/guest/fetch-kernel.sh $meta "$dir/kernel" 2>"$dir/log") ||
+		skip "no Debian kernel to be had: $meta ($(tail -1 "$dir/log"))"
 	${CC:-cc} -O2 -Wall -Wextra -o "$dir/workload" tests/truth/workload.c -lm || exit 4
-	[ ./pagereel -ot "$dir/initrd.gz" ] && [ "$dir/workload" -ot "$dir/initrd.gz" ] ||
-		tests/guest/mkinitramfs.sh "$dir/kernel/$version" "$dir/initrd.gz" ./pagereel "$dir/workload" || exit 4
+	initrd=$dir/initrd-$version.gz
+	[ ./pagereel -ot "$initrd" ] && [ "$dir/workload" -ot "$initrd" ] ||
+		tests/guest/mkinitramfs.sh "$dir/kernel/$version" "$initrd" ./pagereel "$dir/workload" || exit 4
 	if [ ! -e "$dir/share/data.img" ]; then
 		truncate -s 200M "$dir/share/data.new" && mkfs.ext4 -q -F -b 4096 "$dir/share/data.new" &&
 			mkdir "$dir/root" && dd if=/dev/urandom of="$dir/root/data" bs=1M count=160 status=none &&
@@ -74,8 +77,8 @@ counts='WITH memcg AS (SELECT substr(subject, 7) AS path FROM context WHERE subj
 	SELECT '"'fills'"', sum(pages) FROM page_event WHERE op = '"'add'"' AND pid IN inside
 	UNION ALL SELECT '"'evictions'"', coalesce(sum(pages), 0) FROM page_event
 		WHERE op = '"'delete'"' AND flags & 2 AND pid IN inside
-	UNION ALL SELECT '"'scanned'"', coalesce(sum(nr_scanned), 0) FROM mm_vmscan_lru_isolate WHERE pid IN inside
 	UNION ALL SELECT '"'lost'"', coalesce(sum(events_lost), 0) FROM gap'
+scanned=" UNION ALL SELECT 'scanned', coalesce(sum(nr_scanned), 0) FROM mm_vmscan_lru_isolate WHERE pid IN inside"
 
 # The guest's script: one recording with all events, then runs with the events that are counted.
 guest_script() { # ARGUMENTS WANTED...   (WANTED: MB:RUN)
@@ -96,7 +99,7 @@ guest_script() { # ARGUMENTS WANTED...   (WANTED: MB:RUN)
 	END
 	[ -e "$dir/share/$name.db" ] || echo "run $base_mb $name.db"
 	for one in "$@"; do
-		echo "run ${one%:*} $name.${one%:*}.${one#*:}.run --context start,end -e filemap:mm_filemap_add_to_page_cache -e filemap:mm_filemap_delete_from_page_cache -e vmscan:mm_vmscan_lru_isolate -e vmscan:mm_vmscan_memcg_reclaim_begin -e vmscan:mm_vmscan_memcg_reclaim_end"
+		echo "run ${one%:*} $name.${one%:*}.${one#*:}.run --context start,end -e filemap:mm_filemap_add_to_page_cache -e filemap:mm_filemap_delete_from_page_cache $isolate -e vmscan:mm_vmscan_memcg_reclaim_begin -e vmscan:mm_vmscan_memcg_reclaim_end"
 	done
 }
 
@@ -118,17 +121,19 @@ store_counts() { # MB SOURCE RUN: reads "counter,value"
 
 one_workload() { # NAME ARGUMENTS
 	local name=$1 arguments=$2 one file wanted mbs=${base_mb}M mb
+	[ -n "$isolate" ] || [ -e "$dir/share/$name.db" ] || {
+		echo "mglru.sh: no record of $name yet: run without --6.1 first" >&2; return 1; }
 	mapfile -t wanted < <(wanted_runs)
 	if [ ${#wanted[@]} != 0 ] || [ ! -e "$dir/share/$name.db" ]; then
 		guest_script "$arguments" "${wanted[@]}" >"$dir/share/go.sh"
-		nice tests/guest/run.sh "$dir/kernel/$version" "$dir/initrd.gz" $memory "$dir/share" go.sh 600 \
+		nice tests/guest/run.sh "$dir/kernel/$version" "$initrd" $memory "$dir/share" go.sh 600 \
 			>"$dir/$name.console" 2>&1 || { tail -20 "$dir/$name.console" >&2; return 1; }
 		grep -q 'guest done' "$dir/$name.console" || { tail -20 "$dir/$name.console" >&2; return 1; }
 	fi
 	for one in "${wanted[@]}"; do
 		file=$dir/share/$name.${one%:*}.${one#*:}.run
 		[ -e "$file" ] || { echo "$name: the guest brought no $file" >&2; return 1; }
-		./pagereel sql "$file" --format csv "$counts" | tail -n +2 | store_counts "${one%:*}" kernel "${one#*:}"
+		./pagereel sql "$file" --format csv "$counts${isolate:+$scanned}" | tail -n +2 | store_counts "${one%:*}" kernel "${one#*:}"
 		rm -f "$file"*
 	done
 	cp "$dir/share/$name.db" "$dir/predict.db"
