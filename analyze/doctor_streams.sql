@@ -11,10 +11,23 @@ seen AS (
 span AS (
 	SELECT id AS capture_id FROM capture WHERE :capture IS NULL OR id = :capture
 ),
+event AS (
+	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, 1 AS is_add FROM page_event
+	WHERE op = 'add' AND capture_id IN (SELECT capture_id FROM span)
+	UNION ALL
+	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, 0 FROM eviction
+	WHERE capture_id IN (SELECT capture_id FROM span)
+),
+-- as the view refault has it: an add of a folio that was evicted before, by its first page
+aged AS (
+	SELECT *, coalesce(lag(is_add) OVER w = 0, 0) AS is_refault
+	FROM event
+	WINDOW w AS (PARTITION BY capture_id, file_id, page_index ORDER BY ts_ns, is_add)
+),
 fill AS (
-	SELECT capture_id, ts_ns, pid, file_id, page_index, pages,
+	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, is_refault,
 		coalesce(page_index - lag(page_index + pages) OVER w BETWEEN 0 AND 32, 0) AS goes_on
-	FROM page_event WHERE op = 'add' AND capture_id IN (SELECT capture_id FROM span)
+	FROM aged WHERE is_add
 	WINDOW w AS (PARTITION BY capture_id, pid, file_id ORDER BY ts_ns, page_index)
 ),
 numbered AS (
@@ -22,15 +35,10 @@ numbered AS (
 		ROWS UNBOUNDED PRECEDING) AS run
 	FROM fill
 ),
-sized AS (
-	SELECT *, sum(pages) OVER (PARTITION BY capture_id, pid, file_id, run) * 4096 >= :run AS in_stream
-	FROM numbered
-),
 marked AS MATERIALIZED (
-	SELECT s.capture_id, s.pid, s.file_id, s.run, s.pages, s.in_stream,
-		r.ts_ns IS NOT NULL AS is_refault
-	FROM sized s LEFT JOIN refault r ON r.capture_id = s.capture_id AND r.file_id = s.file_id
-		AND r.page_index = s.page_index AND r.ts_ns = s.ts_ns
+	SELECT capture_id, pid, file_id, run, pages, is_refault,
+		sum(pages) OVER (PARTITION BY capture_id, pid, file_id, run) * 4096 >= :run AS in_stream
+	FROM numbered
 ),
 total AS (
 	SELECT capture_id, sum(pages) AS fill_pages,
