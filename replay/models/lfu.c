@@ -170,7 +170,7 @@ static inline void lfu_miss(struct model *m, uint32_t page)
 	page_link(m, page, m->lowest);
 }
 
-static inline void lfu_prefetch(const struct model *m, const struct model_batch *batch, size_t i)
+PREFETCHING void lfu_prefetch(const struct model *m, const struct model_batch *batch, size_t i)
 {
 	if (i + PREFETCH_AHEAD < batch->nr)
 		__builtin_prefetch(&m->nodes[batch->pages[i + PREFETCH_AHEAD]], 1);

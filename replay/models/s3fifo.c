@@ -113,7 +113,7 @@ static inline void move_to_main(struct model *m, uint32_t slot, uint32_t count)
 	count_set(m, slot, count);
 }
 
-static inline void prefetch_page(const struct model *m, uint32_t slot)
+PREFETCHING void prefetch_page(const struct model *m, uint32_t slot)
 {
 	if (slot + PAGE_AHEAD < m->slots.next)
 		__builtin_prefetch(&m->slots.of[m->slots.page_at[slot + PAGE_AHEAD]], 1);

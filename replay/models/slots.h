@@ -170,16 +170,22 @@ static inline uint32_t share_pages(uint32_t pages, double pct, uint32_t least)
 	return share < least ? least : share;
 }
 
+/*
+ * Functions that do nothing but prefetch must be inlined always: gcc (12 at least) takes them for
+ * pure ones, whose calls may go, before it inlines them.
+ */
+#define PREFETCHING static inline __attribute__((always_inline))
+
 /* Asks for the slot of the access @distance ahead of @i. */
-static inline void slots_prefetch_at(const uint32_t *of, const struct model_batch *batch, size_t i,
-				     size_t distance)
+PREFETCHING void slots_prefetch_at(const uint32_t *of, const struct model_batch *batch, size_t i,
+				   size_t distance)
 {
 	size_t ahead = i + distance < batch->nr ? i + distance : batch->nr - 1;
 
 	__builtin_prefetch(&of[batch->pages[ahead]], 1);
 }
 
-static inline void slots_prefetch(const uint32_t *of, const struct model_batch *batch, size_t i)
+PREFETCHING void slots_prefetch(const uint32_t *of, const struct model_batch *batch, size_t i)
 {
 	slots_prefetch_at(of, batch, i, PREFETCH_AHEAD);
 }

@@ -263,7 +263,8 @@ static inline void wtinylfu_miss(struct model *m, uint32_t page)
 		window_overflow(m);
 }
 
-static inline void wtinylfu_prefetch(const struct model *m, const struct model_batch *batch, size_t i)
+PREFETCHING void wtinylfu_prefetch(const struct model *m, const struct model_batch *batch,
+				   size_t i)
 {
 	if (i + PREFETCH_AHEAD >= batch->nr)
 		return;
