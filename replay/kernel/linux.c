@@ -740,4 +740,4 @@ LINUX("mglru", mglru, mglru_create,
       "multi-gen LRU as in 6.12: generations, tiers, memcg limit or kswapd (6.14 and later differ)",
       "6.12");
 LINUX("mglru-6.1", mglru_6_1, mglru_create,
-      "multi-gen LRU as in 6.1 with its stable updates (not validated)", "6.1");
+      "multi-gen LRU as in 6.1 with its stable updates", "6.1");

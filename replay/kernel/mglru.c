@@ -55,9 +55,8 @@
  *
  * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and the
  * protection of full counts; insert_second and protect_full undo that): a pass that aged goes on to
- * evict (age_only off). It has not been validated. 6.14 counts refaults of the last generations, not
- * only of the oldest, ages at three generations, has a gain of 2:3 and counts in PG_workingset
- * differently: it is not this model.
+ * evict (age_only off). 6.14 counts refaults of the last generations, not only of the oldest, ages at
+ * three generations, has a gain of 2:3 and counts in PG_workingset differently: it is not this model.
  */
 #include <errno.h>
 #include <math.h>
