@@ -45,9 +45,9 @@ WITH inside AS (
 SELECT 'fills', iif('mm_filemap_add_to_page_cache' IN seen,
 	(SELECT coalesce(sum(pages), 0) FROM page_event WHERE capture_id = :capture_id AND op = 'add'
 		AND pid IN inside), NULL)
-UNION ALL SELECT 'evictions', iif('mm_filemap_delete_from_page_cache' IN seen,
+UNION ALL SELECT 'evictions', iif(marks AND 'mm_filemap_delete_from_page_cache' IN seen,
 	(SELECT coalesce(sum(pages), 0) FROM page_event WHERE capture_id = :capture_id AND op = 'delete'
-		AND flags & 2 AND pid IN inside), NULL)
+		AND flags & 2 AND pid IN inside), NULL) FROM known
 UNION ALL SELECT 'scanned', iif(marks AND 'mm_vmscan_lru_shrink_inactive' IN seen,
 	(SELECT coalesce(sum(scanned), 0) FROM batch), NULL) FROM known
 UNION ALL SELECT 'activated', iif(marks AND 'mm_lru_activate' IN seen

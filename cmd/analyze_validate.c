@@ -229,7 +229,7 @@ static void print_unknown(const struct validation *v)
 {
 	static const struct { const char *counter, *events; } needs[] = {
 		{ "fills", "mm_filemap_add_to_page_cache" },
-		{ "evictions", "mm_filemap_delete_from_page_cache" },
+		{ "evictions", MARKS ", mm_filemap_delete_from_page_cache" },
 		{ "scanned", MARKS ", mm_vmscan_lru_shrink_inactive" },
 		{ "activated", MARKS ", mm_vmscan_lru_shrink_inactive, mm_lru_activate, "
 		  "mm_filemap_add_to_page_cache" },

@@ -75,9 +75,10 @@ age() { # flags deactivated
 	[ "$(recorded deactivated)" = 0 ]
 }
 
-@test "without the begin and end of reclaim, scans are not known: not a figure of all reclaim" {
+@test "without the begin and end of reclaim, neither scans nor evictions are known" {
 	write_trace <<-E
 		task-100 [000] ..... 15.000011: mm_vmscan_lru_shrink_inactive: $(scan 'RECLAIM_WB_FILE|RECLAIM_WB_ASYNC' 32 0)
 	E
 	[ "$(recorded scanned)" = "" ]
+	[ "$(recorded evictions)" = "" ]
 }
