@@ -191,6 +191,7 @@ struct live_result {
 	int nr_kinds, nr_missing;	/* events recorded, and not in this kernel */
 	bool has_command;
 	int command_status;	/* as from wait(2); -1: it still runs */
+	int exec_error;		/* errno: the command could not be run, nothing was kept; 0 */
 	/* "complete", "interrupted", "size-limit", "disk-full", "failed" */
 	const char *stopped_by;
 };

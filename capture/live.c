@@ -51,6 +51,9 @@ struct live {
 	sigset_t old_signals;
 	bool signals_taken;
 	int gate_fd;		/* the command waits for its other end */
+	int exec_fd;		/* says why the command could not be run */
+	bool has_begun;
+	bool has_output;	/* it is ours: made or, with --force, replaced */
 	pid_t child;		/* 0: none or reaped */
 	uint64_t begun_ns, next_context_ns, next_budget_ns, cpu_at_ns, term_sent_ns;
 	uint64_t budget_cpu_ns, budget_events;
@@ -83,36 +86,49 @@ static int take_signals(struct live *l, struct err *err)
 	return l->signal_fd < 0 ? err_sys(err, -errno, "cannot wait for signals") : 0;
 }
 
-static void child_run(const struct live *l, int gate)
+static void child_run(const struct live *l, int gate, int report)
 {
 	char byte;
+	int code;
 
 	if (read(gate, &byte, 1) != 1)
 		_exit(127);	/* the capture did not come about */
 	pthread_sigmask(SIG_SETMASK, &l->old_signals, NULL);
 	execvp(l->opts->command[0], l->opts->command);
-	dprintf(STDERR_FILENO, "pagereel capture: cannot run '%s': %s\n", l->opts->command[0],
-		strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	code = errno;
+	if (write(report, &code, sizeof(code)) != sizeof(code))
+		_exit(1);
+	_exit(code == ENOENT ? 127 : 126);
 }
 
 /* Forks the command, which waits until the gate opens. Before threads are there. */
 static int fork_command(struct live *l, struct err *err)
 {
-	int gate[2];
+	int gate[2], report[2], code = 0;
+	pid_t child;
 
 	if (!l->opts->command)
 		return 0;
 	if (pipe2(gate, O_CLOEXEC))
 		return err_sys(err, -errno, "cannot make a pipe");
-	l->child = fork();
-	if (!l->child) {
+	l->gate_fd = gate[1];
+	if (pipe2(report, O_CLOEXEC)) {
+		code = err_sys(err, -errno, "cannot make a pipe");
+		close(gate[0]);
+		return code;
+	}
+	l->exec_fd = report[0];
+	child = fork();
+	if (child < 0)
+		code = err_sys(err, -errno, "cannot start '%s'", l->opts->command[0]);
+	if (!child) {
 		close(gate[1]);
-		child_run(l, gate[0]);
+		child_run(l, gate[0], report[1]);
 	}
 	close(gate[0]);
-	l->gate_fd = gate[1];
-	return l->child < 0 ? err_sys(err, -errno, "cannot start '%s'", l->opts->command[0]) : 0;
+	close(report[1]);
+	l->child = child > 0 ? child : 0;
+	return code;
 }
 
 static void open_gate(struct live *l)
@@ -132,6 +148,8 @@ static void reap(struct live *l)
 	if (l->child > 0 && waitpid(l->child, &status, WNOHANG) == l->child) {
 		l->result->command_status = status;
 		l->child = 0;
+		if (read(l->exec_fd, &l->result->exec_error, sizeof(int)) != sizeof(int))
+			l->result->exec_error = 0;
 	}
 }
 
@@ -368,6 +386,32 @@ static int start_threads(struct live *l, struct err *err)
 	return code;
 }
 
+/* --force replaces a file, but not under a program that has it open: SQLite's locks tell. */
+static int check_unused(const struct live_opts *opts, struct err *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000,
+			      .l_len = 512 };
+	int fd = open(opts->output, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool used;
+
+	if (fd < 0)
+		return 0;
+	used = !fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
+	close(fd);
+	return used ? err_set(err, -EBUSY, "'%s' is in use by process %d (another capture?)",
+			      opts->output, lock.l_pid) : 0;
+}
+
+static int make_output(struct live *l, struct err *err)
+{
+	int code = check_unused(l->opts, err);
+
+	if (!code)
+		code = writer_init(&l->writer, l->opts->output, l->opts->store_flags, err);
+	l->has_output = !code;
+	return code;
+}
+
 static int set_up(struct live *l, struct err *err)
 {
 	int code = trace_dir_open(&l->dir, err);
@@ -384,12 +428,12 @@ static int set_up(struct live *l, struct err *err)
 		code = make_memcg(l, err);
 	if (!code) {
 		memcg_clean_stale(&l->memcg_mount);
-		code = writer_init(&l->writer, l->opts->output, l->opts->store_flags, err);
+		code = make_instances(l, err);
 	}
 	if (!code)
-		code = make_instances(l, err);
-	if (!code)
 		code = choose_tasks(l, err);
+	if (!code)	/* the last that can be wrong in what the user said: --force has a cost */
+		code = make_output(l, err);
 	if (!code)
 		code = begin_capture(l, err);
 	if (!code)
@@ -531,7 +575,7 @@ static bool is_over(struct live *l, uint64_t now)
 	if (l->result->has_command && !l->child)
 		return true;
 	if (l->interrupted)
-		return !l->child || now - l->term_sent_ns > term_patience_ns;
+		return !l->child || l->gate_fd >= 0 || now - l->term_sent_ns > term_patience_ns;
 	return l->opts->duration_ns && now - l->begun_ns >= l->opts->duration_ns;
 }
 
@@ -543,7 +587,9 @@ static void run(struct live *l)
 	l->next_budget_ns = now + second_ns / 2;
 	l->cpu_at_ns = now;
 	l->budget_cpu_ns = event_cpu_ns(l);
-	open_gate(l);
+	handle_signals(l);
+	if (!l->interrupted)
+		open_gate(l);
 	for (;;) {
 		struct pollfd p = { .fd = l->signal_fd, .events = POLLIN };
 
@@ -578,6 +624,7 @@ static void stop_command(struct live *l)
 		l->gate_fd = -1;
 		waitpid(l->child, NULL, 0);
 		l->child = 0;
+		l->result->has_command = false;
 		return;
 	}
 	kill(l->child, SIGTERM);
@@ -645,6 +692,8 @@ static int tear_down(struct live *l, struct err *err)
 	code = code ? code : one;
 	if (l->writer.store)
 		writer_finish(&l->writer, "failed", mono_ns(), NULL);
+	if (l->has_output && (!l->has_begun || l->result->exec_error))
+		unlink(l->opts->output);	/* nothing is in it */
 	tasks_free(l->tasks);
 	files_free(l->files);
 	live_events_release(&l->events);
@@ -656,6 +705,10 @@ static int tear_down(struct live *l, struct err *err)
 	trace_dir_close(&l->dir);
 	if (l->signal_fd >= 0)
 		close(l->signal_fd);
+	if (l->gate_fd >= 0)	/* there was no child to close it for */
+		close(l->gate_fd);
+	if (l->exec_fd >= 0)
+		close(l->exec_fd);
 	if (l->signals_taken)
 		pthread_sigmask(SIG_SETMASK, &l->old_signals, NULL);
 	return code;
@@ -672,13 +725,15 @@ int live_capture(const struct live_opts *opts, struct live_result *result, struc
 	*result = (struct live_result){ .has_command = opts->command, .command_status = -1 };
 	l->opts = opts;
 	l->result = result;
-	l->dir.mount_fd = l->signal_fd = l->gate_fd = l->writer.reserve_fd = -1;
+	l->dir.mount_fd = l->signal_fd = l->gate_fd = l->exec_fd = -1;
+	l->writer.reserve_fd = -1;
 	pthread_mutex_init(&l->mailbox.lock, NULL);
 	queue_init(&l->queue, queue_bytes);
 	l->has_queue = true;
 	code = set_up(l, err);
 	if (!code)
 		code = start_tracing(l, err);
+	l->has_begun = !code;
 	if (!code) {
 		run(l);
 		code = finish(l, err);

@@ -127,6 +127,11 @@ static int finish(const struct command *self, const struct live_opts *opts,
 {
 	bool has_stopped = code == -EFBIG || code == -ENOSPC;
 
+	if (!code && r->exec_error) {
+		fprintf(stderr, "pagereel capture: cannot run '%s': %s\n", opts->command[0],
+			strerror(r->exec_error));
+		return r->exec_error == ENOENT ? 127 : 126;	/* as env, nice and the shell do */
+	}
 	if (!code || has_stopped)
 		summarize(opts, r);
 	if (code)
@@ -165,6 +170,24 @@ static int parse_context(struct live_opts *opts, const char *text, struct err *e
 	return err_set(err, -EINVAL, "--context is 'all' or 'start,end', not '%s'", text);
 }
 
+/* An option that was not given is @unset; a limit of nothing is none at all. */
+static const uint64_t unset = UINT64_MAX;
+
+static int take(uint64_t *value, const char *name, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "--%s is more than 0", name);
+	if (*value == unset)
+		*value = 0;
+	return 0;
+}
+
+static int take_limits(struct live_opts *opts, struct err *err)
+{
+	return take(&opts->ring_bytes, "buffer", err) ?: take(&opts->duration_ns, "duration", err) ?:
+	       take(&opts->memory_bytes, "memory", err) ?: take(&opts->max_bytes, "max-size", err);
+}
+
 static int check(const struct live_opts *opts, struct err *err)
 {
 	if (!opts->output)
@@ -182,7 +205,10 @@ static int check(const struct live_opts *opts, struct err *err)
 
 static int capture_run(const struct command *self, int argc, char **argv)
 {
-	struct live_opts live = { .max_cpu_pct = default_max_cpu_pct };
+	struct live_opts live = {
+		.max_cpu_pct = default_max_cpu_pct, .ring_bytes = unset, .duration_ns = unset,
+		.memory_bytes = unset, .max_bytes = unset,
+	};
 	struct opt_texts events = { .nr = 0 }, pids = { .nr = 0 };
 	struct progress progress = { .on_terminal = isatty(STDERR_FILENO) };
 	enum out_format format = OUT_AUTO;
@@ -224,7 +250,7 @@ static int capture_run(const struct command *self, int argc, char **argv)
 	live.progress = progress.on_terminal ? show_progress : NULL;
 	live.progress_ctx = &progress;
 	code = parse_pids(&live, &pids, &err) ?: parse_context(&live, context, &err) ?:
-	       check(&live, &err);
+	       take_limits(&live, &err) ?: check(&live, &err);
 	if (code)
 		return cmd_usage(self, "%s", err.text);
 	code = live_capture(&live, &result, &err);

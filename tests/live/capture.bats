@@ -1,4 +1,5 @@
 # capture.bats - live captures: what they record, how they end, what they leave behind (nothing).
+bats_require_minimum_version 1.5.0
 load common
 
 loop() { "$helpers/pread_loop" "$dir/file" random "$1"; }
@@ -274,6 +275,58 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	run "$pagereel" capture -o "$dir/y.db" -p 4194000 -d 1s
 	[ "$status" = 2 ] && [[ "$output" == *"no process"* ]]
 	assert_nothing_left
+}
+
+@test "a command that cannot be run: 127 or 126, one line, and no database is left" {
+	run -127 "$pagereel" capture -o "$dir/x.db" -- "$dir/no-such-command"
+	[ "${#lines[@]}" = 1 ] && [[ "$output" == *"No such file"* ]]
+	: >"$dir/not-executable"
+	run "$pagereel" capture -o "$dir/x.db" -- "$dir/not-executable"
+	[ "$status" = 126 ] && [ "${#lines[@]}" = 1 ] && [[ "$output" == *"Permission denied"* ]]
+	[ ! -e "$dir/x.db" ]
+	"$pagereel" capture -o "$dir/x.db" -- sh -c 'exit 127'	# its own status is not ours
+	assert_nothing_left
+}
+
+@test "a capture that does not come about leaves no database and spares the one to be replaced" {
+	run "$pagereel" capture -o "$dir/x.db" -p 4194000 -d 1s
+	[ "$status" = 2 ] && [ ! -e "$dir/x.db" ]
+	run "$pagereel" capture -o "$dir/x.db" --cgroup /no/such -d 1s
+	[ "$status" = 2 ] && [ ! -e "$dir/x.db" ]
+	echo keep >"$dir/x.db"
+	run "$pagereel" capture --force -o "$dir/x.db" -p 4194000 -d 1s
+	[ "$status" = 2 ] && [ "$(cat "$dir/x.db")" = keep ]
+	assert_nothing_left
+}
+
+@test "sizes and times of 0 are refused, not taken for the default" {
+	for option in -b --duration --memory --max-size; do
+		run "$pagereel" capture -o "$dir/x.db" "$option" 0 -- true
+		[ "$status" = 2 ] && [[ "$output" == *"more than 0"* ]]
+	done
+	[ ! -e "$dir/x.db" ]
+}
+
+@test "--force does not replace the file of a capture that runs" {
+	mkfifo "$dir/fifo"
+	"$pagereel" capture -o "$dir/x.db" -- sh -c "touch '$dir/begun'; read _ <'$dir/fifo'" &
+	local first=$!
+	until [ -e "$dir/begun" ]; do sleep 0.05; done
+	run "$pagereel" capture --force -o "$dir/x.db" -- true
+	echo >"$dir/fifo"
+	wait "$first"
+	[ "$status" = 4 ] && [[ "$output" == *"in use by process"* ]]
+	[ "$(sqlite3 "$dir/x.db" 'SELECT count(*) FROM capture')" = 1 ]
+	assert_nothing_left
+}
+
+@test "--memory: its cgroup goes though a grandchild of the command lives on" {
+	"$pagereel" capture -o "$dir/x.db" --memory 16M -- sh -c "sleep 60 >/dev/null 2>&1 & echo \$! >'$dir/pid'"
+	local pid
+	pid=$(cat "$dir/pid")
+	kill -0 "$pid"
+	assert_nothing_left
+	kill "$pid"
 }
 
 @test "doctor tells the host and cleans only what is ours and dead" {
