@@ -20,7 +20,7 @@
 #ifndef PAGEREEL_REPLAY_KERNEL_H
 #define PAGEREEL_REPLAY_KERNEL_H
 
-#include "replay/replay.h"
+#include "replay/models/slots.h"
 
 enum lru_list {
 	LRU_INACTIVE_ANON,
@@ -102,10 +102,9 @@ enum { OPEN_FILES_MAX = 16, RECENT_READS = 16 };
 struct readers {
 	uint32_t nr_open;
 	uint64_t nr_reads;
-	struct recent_read {
-		uint32_t last_page;	/* NO_PAGE: none */
-		bool second;		/* it continued another recent one */
-	} recent[RECENT_READS];
+	/* The latest reads, in a ring. */
+	uint32_t recent_page[RECENT_READS];	/* the last of each; NO_PAGE: none */
+	bool recent_second[RECENT_READS];	/* it continued another recent one */
 	struct open_file open[OPEN_FILES_MAX];
 };
 
@@ -281,6 +280,15 @@ static inline void list_remove(struct links *links, uint32_t page)
 
 	links[next].prev = prev;
 	links[prev].next = next;
+}
+
+/* Asks for the page before the tail @page, which reclaim will come to next. */
+PREFETCHING void lru_prefetch_prev(const struct kernel_model *m, uint32_t page)
+{
+	uint32_t prev = m->links[page].prev;
+
+	__builtin_prefetch(&m->links[prev], 1);
+	__builtin_prefetch(&m->flags[prev], 1);
 }
 
 /* lru.c. A page that is added is at the head of the list that its flags name. */

@@ -243,9 +243,9 @@ static int init_pages(struct kernel_model *m)
 {
 	size_t nr_links = (size_t)m->nr_ids + NR_LRU_LISTS;
 
-	m->flags = calloc((size_t)m->nr_ids + 1, sizeof(*m->flags));
-	m->links = malloc(nr_links * sizeof(*m->links));
-	m->order = m->large ? calloc((size_t)m->nr_ids + 1, sizeof(*m->order)) : NULL;
+	m->flags = model_alloc(((uint64_t)m->nr_ids + 1) * sizeof(*m->flags));
+	m->links = model_alloc(nr_links * sizeof(*m->links));
+	m->order = m->large ? model_alloc((uint64_t)m->nr_ids + 1) : NULL;
 	if (!m->flags || !m->links || (m->large && !m->order))
 		return -ENOMEM;
 	for (int i = 0; i < NR_LRU_LISTS; i++) {
@@ -586,6 +586,8 @@ static void run_timers(struct kernel_model *m)
 	}
 }
 
+enum { RECORDS_AHEAD = 8 };
+
 struct record {
 	uint32_t page, run, task;
 	enum demand_op op;
@@ -655,6 +657,20 @@ static bool record_has_pages(enum demand_op op)
 	return op <= DEMAND_FSYNC || op == DEMAND_ANON;
 }
 
+/* Asks for the state of the pages of the record some ahead: most have not been touched for long. */
+PREFETCHING void prefetch_record(const struct kernel_model *m, const struct demand_block *block, size_t i)
+{
+	size_t ahead = i + RECORDS_AHEAD < block->nr ? i + RECORDS_AHEAD : block->nr - 1;
+	uint32_t page = block->page[ahead];
+
+	if (page >= m->nr_ids)
+		return;
+	__builtin_prefetch(&m->flags[page], 1);
+	__builtin_prefetch(&m->links[page], 1);
+	if (m->large)
+		__builtin_prefetch(&m->order[page], 1);
+}
+
 static int linux_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
 		      struct err *err)
 {
@@ -667,6 +683,7 @@ static int linux_feed(struct kernel_model *m, const struct demand_block *block, 
 		};
 		bool access = demand_op_is_access(r.op);
 
+		prefetch_record(m, block, i);
 		if (record_has_pages(r.op) && (uint64_t)r.page + r.run > m->nr_ids)
 			return err_set(err, -EBADMSG, "demand record wants page %u of %u",
 				       r.page + r.run - 1, m->nr_ids);

@@ -332,13 +332,21 @@ static struct open_file *find_stream(struct readers *r, uint32_t page, uint32_t 
 	return other;
 }
 
-/* One of the last reads that @page continues, or NULL. */
-static const struct recent_read *find_recent(const struct readers *r, uint32_t page)
+/*
+ * One of the latest reads that @page continues; RECENT_READS: none, which is so for nearly all of
+ * those that jump about: a loop without branches, which compilers vectorize, sorts them out.
+ */
+static uint32_t find_recent(const struct readers *r, uint32_t page)
 {
-	for (uint32_t i = 0; i < RECENT_READS; i++)
-		if (continues(r->recent[i].last_page, page))
-			return &r->recent[i];
-	return NULL;
+	uint32_t nr_near = 0, i = 0;
+
+	for (uint32_t k = 0; k < RECENT_READS; k++)
+		nr_near += page - r->recent_page[k] <= 2;
+	if (!nr_near)
+		return RECENT_READS;
+	while (i < RECENT_READS && !continues(r->recent_page[i], page))
+		i++;
+	return i;
 }
 
 /* A descriptor that @task is known to jump about with. */
@@ -365,18 +373,18 @@ static struct open_file *new_open_file(struct readers *r)
 static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t task, bool random)
 {
 	struct open_file *f = find_stream(r, page, task);
-	const struct recent_read *recent = f ? NULL : find_recent(r, page);
-	bool third = recent && recent->second;
+	uint32_t recent = f ? RECENT_READS : find_recent(r, page);
+	bool third = recent < RECENT_READS && r->recent_second[recent];
 
 	if (!f && !third)
 		f = find_random(r, task);
 	if (!f) {
 		f = new_open_file(r);
 		*f = (struct open_file){ .random = random, .stream = third, .task = task,
-					 .last_page = third ? recent->last_page : NO_PAGE };
+					 .last_page = third ? r->recent_page[recent] : NO_PAGE };
 	}
 	f->used = ++r->nr_reads;
-	r->recent[r->nr_reads % RECENT_READS].second = recent != NULL;
+	r->recent_second[r->nr_reads % RECENT_READS] = recent < RECENT_READS;
 	return f;
 }
 
@@ -389,7 +397,7 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
 		return NULL;
 	m->metadata_bytes += sizeof(*file->readers);
 	for (uint32_t i = 0; i < RECENT_READS; i++)
-		file->readers->recent[i].last_page = NO_PAGE;
+		file->readers->recent_page[i] = NO_PAGE;
 	return file->readers;
 }
 
@@ -443,7 +451,7 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 			fill_folio(m, page, 0, 0);
 		page = read_batch(m, f, page, end, fresh);
 	}
-	r->recent[r->nr_reads % RECENT_READS].last_page = end - 1;
+	r->recent_page[r->nr_reads % RECENT_READS] = end - 1;
 	return 0;
 }
 

@@ -116,6 +116,7 @@ static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr, enum l
 	while (nr_scanned < nr && nr_scanned < available) {
 		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
 
+		lru_prefetch_prev(m, page);
 		nr_scanned += pages;
 		nr_dirty += m->flags[page] & PG_DIRTY ? pages : 0;
 		lru_del_page(m, page);
@@ -139,6 +140,7 @@ static void shrink_active_list(struct kernel_model *m, uint64_t nr, enum lru_lis
 	while (nr_scanned < nr && m->lruvec.nr_pages[lru]) {
 		uint32_t page = m->links[head].prev;
 
+		lru_prefetch_prev(m, page);
 		nr_scanned += folio_pages(m, page);
 		lru_del_page(m, page);
 		m->flags[page] = (m->flags[page] & (uint16_t)~(PG_ACTIVE | PG_YOUNG)) |
