@@ -92,7 +92,7 @@ guest_script() { # ARGUMENTS WANTED...   (WANTED: MB:RUN)
 		echo "run \$*"
 		mb=\$1 out=\$2; shift 2
 		# 9p has no shared mappings, which SQLite wants
-		pagereel capture --memory \${mb}M "\$@" -o /img/run.db -- \\
+		pagereel capture --max-cpu 100 --memory \${mb}M "\$@" -o /img/run.db -- \\
 			/bin/workload ${arguments%% *} /img/data ${arguments#* } && cp /img/run.db /host/\$out || echo "failed \$out"
 		rm -f /img/run.db*
 	}
