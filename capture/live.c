@@ -550,6 +550,18 @@ static void fill_status(struct live *l)
 	l->result->nr_gaps = atomic_load(&l->drain.nr_gaps);
 }
 
+/* What a writer that was stopped by a full disk or the size limit dropped: lost, too. */
+static void count_unwritten(struct live *l)
+{
+	uint64_t nr = l->writer.nr_unwritten;
+
+	if (!nr)
+		return;
+	l->result->status.nr_events -= nr;
+	l->result->status.nr_lost += nr;
+	l->result->nr_gaps++;
+}
+
 static void handle_signals(struct live *l)
 {
 	struct signalfd_siginfo info;
@@ -738,6 +750,7 @@ int live_capture(const struct live_opts *opts, struct live_result *result, struc
 		run(l);
 		code = finish(l, err);
 		fill_status(l);
+		count_unwritten(l);
 		if (!stat(opts->output, &st))	/* the log is gone by now */
 			result->status.file_bytes = (uint64_t)st.st_size;
 	}

@@ -145,6 +145,33 @@ static int write_item(struct writer *w, const struct item *item)
 	return 0;
 }
 
+/* The events inside, and the time of the first one. */
+static uint64_t item_events(const struct item *item, uint64_t *from_ns)
+{
+	struct record_head head;
+	uint64_t nr = 0;
+
+	if (item->kind == ITEM_CHUNK) {
+		*from_ns = item->chunk.first_ts_ns;
+		return item->chunk.nr_events;
+	}
+	if (item->kind != ITEM_RECORDS)
+		return 0;
+	for (size_t at = 0; at + sizeof(head) <= item->records.used;
+	     at += sizeof(head) + ((head.bytes + 7) & ~7u)) {
+		memcpy(&head, (const uint8_t *)item->records.data + at, sizeof(head));
+		if (!nr++)
+			*from_ns = head.ts_ns;
+	}
+	return nr;
+}
+
+static void earlier(uint64_t *from_ns, uint64_t other_ns)
+{
+	if (!*from_ns || other_ns < *from_ns)
+		*from_ns = other_ns;
+}
+
 /* ---- the thread ----------------------------------------------------------------------------- */
 
 static int check_size(struct writer *w, size_t more_bytes)
@@ -155,22 +182,60 @@ static int check_size(struct writer *w, size_t more_bytes)
 	return err_set(&w->err, -EFBIG, "the limit of --max-size is reached");
 }
 
+/*
+ * Which events are recorded, and how many the drain has seen: with each commit, so that a killed
+ * capture says what it holds. Once events were dropped, what is in the file is not counted.
+ */
+static int write_counts(struct writer *w, struct err *err)
+{
+	int code = 0;
+
+	for (int i = 0; !code && i < w->events->nr; i++) {
+		const struct live_event *e = &w->events->event[i];
+
+		if (e->is_enabled)
+			code = store_event_count(w->store, w->capture_id, e->system, e->name,
+						 w->nr_unwritten ? UINT64_MAX :
+						 __atomic_load_n(&e->nr_events, __ATOMIC_RELAXED),
+						 event_decoder_page_source(e->decoder) ?
+						 "page_event" : "table", err);
+	}
+	for (int i = 0; !code && i < w->events->nr_missing; i++)
+		code = store_event_missing(w->store, w->capture_id, w->events->missing[i].system,
+					   w->events->missing[i].name,
+					   w->events->missing[i].reason, err);
+	return code;
+}
+
 static int commit(struct writer *w)
 {
 	int code;
 
 	if (!w->in_transaction)
 		return 0;
-	w->in_transaction = false;
-	code = store_commit(w->store, &w->err);
+	code = write_counts(w, &w->err);
+	if (!code) {
+		w->in_transaction = false;
+		code = store_commit(w->store, &w->err);
+	}
 	atomic_store(&w->file_bytes, store_file_bytes(w->store));
 	w->pending_bytes = 0;
+	if (!code)
+		w->pending_events = w->pending_from_ns = 0;
 	return code;
+}
+
+static void drop(struct writer *w, uint64_t nr, uint64_t from_ns)
+{
+	w->nr_unwritten += nr;
+	if (nr)
+		earlier(&w->unwritten_from_ns, from_ns);
 }
 
 static int write_or_drop(struct writer *w, const struct item *item)
 {
 	int code = check_size(w, item->bytes);
+	uint64_t from_ns = 0, nr = item_events(item, &from_ns);
 
 	if (!code && !w->in_transaction) {
 		code = store_begin(w->store, &w->err);
@@ -179,8 +244,15 @@ static int write_or_drop(struct writer *w, const struct item *item)
 	}
 	if (!code)
 		code = write_item(w, item);
+	if (code) {
+		drop(w, nr, from_ns);
+		return code;
+	}
 	w->pending_bytes += item->bytes;
-	return code;
+	w->pending_events += nr;
+	if (nr)
+		earlier(&w->pending_from_ns, from_ns);
+	return 0;
 }
 
 static void stop_writing(struct writer *w, int code)
@@ -192,6 +264,7 @@ static void stop_writing(struct writer *w, int code)
 	if (w->in_transaction)
 		store_rollback(w->store, NULL);
 	w->in_transaction = false;
+	drop(w, w->pending_events, w->pending_from_ns);
 	atomic_store(&w->code, code);
 }
 
@@ -208,8 +281,13 @@ static void *writer_thread(void *arg)
 
 		for (struct item *item = items, *next; item; item = next) {
 			next = item->next;
-			if (!atomic_load(&w->code))	/* else everything is dropped */
+			if (!atomic_load(&w->code)) {
 				code = write_or_drop(w, item);
+			} else {
+				uint64_t from_ns = 0, nr = item_events(item, &from_ns);
+
+				drop(w, nr, from_ns);
+			}
 			if (!code && w->in_transaction && mono_ns() - w->begun_ns > commit_after_ns)
 				code = commit(w);
 			if (code && !atomic_load(&w->code))
@@ -246,26 +324,6 @@ void writer_stop(struct writer *w)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static int write_counts(struct writer *w, struct err *err)
-{
-	int code = 0;
-
-	for (int i = 0; !code && i < w->events->nr; i++) {
-		const struct live_event *e = &w->events->event[i];
-
-		if (e->is_enabled)
-			code = store_event_count(w->store, w->capture_id, e->system, e->name,
-						 e->nr_events,
-						 event_decoder_page_source(e->decoder) ?
-						 "page_event" : "table", err);
-	}
-	for (int i = 0; !code && i < w->events->nr_missing; i++)
-		code = store_event_missing(w->store, w->capture_id, w->events->missing[i].system,
-					   w->events->missing[i].name,
-					   w->events->missing[i].reason, err);
-	return code;
-}
-
 int writer_finish(struct writer *w, const char *status, uint64_t end_ts_ns, struct err *err)
 {
 	int code = 0, close_code;
@@ -277,6 +335,10 @@ int writer_finish(struct writer *w, const char *status, uint64_t end_ts_ns, stru
 		code = store_begin(w->store, err);
 		if (!code)
 			code = write_counts(w, err);
+		if (!code && w->nr_unwritten)
+			code = store_gap(w->store, w->capture_id, "writer", -1,
+					 (int64_t)w->unwritten_from_ns, (int64_t)end_ts_ns,
+					 VALUE_OF_INT((int64_t)w->nr_unwritten), err);
 		if (!code)
 			code = store_capture_end(w->store, w->capture_id, status,
 						 (int64_t)end_ts_ns, err);

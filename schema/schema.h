@@ -178,7 +178,8 @@ int event_table_add(struct event_table *table, uint64_t ts_ns, int cpu, uint32_t
 int store_event_missing(struct store *store, int64_t capture_id, const char *system,
 			const char *name, const char *reason, struct err *err);
 
-/* Counts per event as recorded: (system, name) -> number of events, kept in table event_type. */
+/* Counts per event as recorded: (system, name) -> number of events (UINT64_MAX: not known), kept in
+ * table event_type. */
 int store_event_count(struct store *store, int64_t capture_id, const char *system,
 		      const char *name, uint64_t nr_events, const char *stored_as, struct err *err);
 

@@ -297,7 +297,7 @@ int store_event_count(struct store *store, int64_t capture_id, const char *syste
 		VALUE_OF_INT(capture_id),
 		VALUE_OF_TEXT(system),
 		VALUE_OF_TEXT(name),
-		VALUE_OF_INT((int64_t)nr_events),
+		nr_events == UINT64_MAX ? VALUE_NONE : VALUE_OF_INT((int64_t)nr_events),
 		VALUE_OF_TEXT(stored_as),
 	};
 

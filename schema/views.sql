@@ -380,7 +380,7 @@ LEFT JOIN (
 	FROM gap GROUP BY capture_id
 ) g ON g.capture_id = c.id
 LEFT JOIN (
-	SELECT capture_id, max(sum(nr_events), (SELECT coalesce(sum(nr_events), 0) FROM page_chunk p
+	SELECT capture_id, max(coalesce(sum(nr_events), 0), (SELECT coalesce(sum(nr_events), 0) FROM page_chunk p
 		WHERE p.capture_id = e.capture_id)) AS nr_events
 	FROM event_type e GROUP BY capture_id
 ) s ON s.capture_id = c.id;

@@ -185,6 +185,7 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	wait $pid || true
 	[ "$(status_of "$dir/x.db")" = running ]
 	"$pagereel" info "$dir/x.db" | grep -q 'ended abnormally'
+	[ "$(sqlite3 "$dir/x.db" "SELECT nr_events > 0 FROM event_type WHERE name = 'mm_filemap_get_pages'")" = 1 ]
 	# at least 0.5 s of page events arrived in 2 s less start-up and the last second
 	[ "$(sqlite3 "$dir/x.db" 'SELECT (max(last_ts_ns) - min(first_ts_ns)) > 500000000 FROM page_chunk')" = 1 ]
 	"$pagereel" doctor --clean
@@ -210,6 +211,10 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	integrity "$dir/copy/x.db"
 	[ "$(status_of "$dir/copy/x.db")" = disk-full ]
 	[ "$(sqlite3 "$dir/copy/x.db" 'SELECT sum(nr_events) > 100000 FROM page_chunk')" = 1 ]
+	# what found no room is lost, and said to be
+	[[ "$output" != *"lost      0 events"* ]]
+	[ "$(sqlite3 "$dir/copy/x.db" "SELECT count(*), sum(events_lost) > 0 FROM gap WHERE stream = 'writer'")" = '1|1' ]
+	[ "$(sqlite3 "$dir/copy/x.db" 'SELECT coverage_pct < 100 FROM capture_coverage')" = 1 ]
 	assert_nothing_left
 }
 
