@@ -55,7 +55,7 @@ struct doctor_rule {
 	const struct param *params;
 	const char *sentence;	/* of a finding */
 	const char *figure;	/* the column that says how bad it is */
-	const char *advice;	/* what to try */
+	const char *advice;	/* what to try, unless the row has an advice */
 	const char *command;	/* what shows the gain */
 };
 

@@ -105,8 +105,10 @@ const struct doctor_rule doctor_rules[] = {
 	  .sentence = "Events were lost in {nr_gaps} gaps, {blind_ns} long in all: "
 		      "{events_lost} of them, coverage {coverage_pct}; what follows rests on "
 		      "the rest.",
-	  .advice = "Record again with larger ring buffers, fewer events or fewer tasks.",
-	  .command = "pagereel capture -o again.db -b 32M -e reclaim -e slab -d 60s" },
+	  .advice = "Record again, with larger ring buffers first (-b). If that is not enough, "
+		    "follow fewer tasks (-p, --cgroup) or record fewer events; -e reclaim -e slab "
+		    "alone drops the page events, so that nothing can be replayed.",
+	  .command = "pagereel capture -o again.db -b 32M -d 60s" },
 	{ .name = "working-set",
 	  .params = working_set,
 	  .title = "the working set is just above the cache",
@@ -188,8 +190,7 @@ const struct doctor_rule doctor_rules[] = {
 	  .figure = "share_pct",
 	  .sentence = "{comm} spent {top_ns} ({share_pct} of the time) in {kind} reclaim; of "
 		      "{nr_episodes} episodes {nr_stalls} were stalls, the worst {worst_ns}.",
-	  .advice = "Direct reclaim: raise vm.watermark_scale_factor so that kswapd starts "
-		    "earlier. A memcg's limit: raise it, or set memory.high below it.",
+	  .advice = "Raise vm.watermark_scale_factor so that kswapd starts earlier.",
 	  .command = "pagereel capture -o after.db -e reclaim -d 60s && pagereel doctor "
 		     "after.db direct-reclaim" },
 	{ .name = "flush-stalls",

@@ -61,6 +61,9 @@ SELECT capture_id,
 		AS missing,
 	'high' AS confidence,
 	kind, nr_episodes, nr_stalls, total_ns, worst_ns, pid, comm, top_ns, share_pct, limit_bytes,
+	-- kswapd and its watermarks know nothing of a memcg's limit
+	iif(kind = 'memcg limit', 'Raise the limit of the memcg, or set memory.high below it.', NULL)
+		AS advice,
 	iif(kind = 'memcg limit' AND limit_bytes > 0,
 		printf('pagereel replay {db} -m linux-6.18 -M %dK..%dK/5', limit_bytes / 1024,
 			limit_bytes / 512), NULL) AS command

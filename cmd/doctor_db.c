@@ -25,6 +25,7 @@ struct verdict {
 	char confidence[16];
 	struct value figure;
 	char sentence[TEXT_BYTES]; /* "" if ok */
+	char advice[TEXT_BYTES];
 	char command[TEXT_BYTES];
 };
 
@@ -246,6 +247,8 @@ static int verdict_take(struct diagnosis *d, const struct doctor_rule *rule,
 			 row_value(query, "missing").text ?: "more than was recorded");
 	else if (!strcmp(v->state, "finding"))
 		template_fill(v->sentence, sizeof(v->sentence), rule->sentence, d->path, query);
+	snprintf(v->advice, sizeof(v->advice), "%s",
+		 row_value(query, "advice").text ?: rule->advice);
 	template_fill(v->command, sizeof(v->command), command ? command : rule->command, d->path,
 		      query);
 	d->nr_findings += !strcmp(v->state, "finding");
@@ -304,7 +307,7 @@ static int rows_print(const struct diagnosis *d)
 		bool found = !strcmp(v->state, "finding"), known = strcmp(v->state, "unknown");
 		const char *sentence = v->sentence[0] ? v->sentence : NULL;
 		const char *sure = known ? v->confidence : NULL;
-		const char *advice = found ? v->rule->advice : NULL;
+		const char *advice = found ? v->advice : NULL;
 		const char *command = found ? v->command : NULL;
 
 		ret = out_row(out, (const struct value[]){
@@ -332,7 +335,7 @@ static void finding_print(const struct diagnosis *d, const struct verdict *v, si
 	if (d->capture.type != VALUE_INT)
 		printf(" (capture %lld)", (long long)v->capture_id);
 	printf(", confidence %s\n", v->confidence);
-	wrap_print("   try         ", v->rule->advice);
+	wrap_print("   try         ", v->advice);
 	line_print("   see         ", v->command);
 	putchar('\n');
 }

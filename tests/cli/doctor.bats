@@ -69,6 +69,7 @@ finding_is_whole() {
 	run ./pagereel doctor "$db" lost-events
 	[ "$status" = 1 ]
 	finding_is_whole lost-events
+	[[ $output = *"larger ring buffers first"*"-b 32M -d 60s"* ]]
 	# how many were lost is not known
 	change "UPDATE gap SET events_lost = NULL"
 	[ "$(state lost-events)" = finding ]
@@ -207,6 +208,9 @@ readahead_trace() { # AHEAD USED
 	run ./pagereel doctor "$db" readahead
 	[ "$status" = 1 ]
 	finding_is_whole readahead
+	[[ $output != *" -M "* ]]
+	change "INSERT INTO context VALUES (1, 0, 'start', 'memcg:/run', 'limit_bytes', 64 << 20)"
+	[[ $(./pagereel doctor "$db" readahead) = *"readahead=off -M 65536K"* ]]
 	# Every third page stands for three.
 	got=$(figure readahead unused_pages --set readahead.every=3)
 	[ "$got" -gt 2900 ]
@@ -302,12 +306,15 @@ stall_trace() { # KIND US
 	run ./pagereel doctor "$db" direct-reclaim
 	[ "$status" = 1 ]
 	finding_is_whole direct-reclaim
-	[[ $output = *"app spent 75 ms"*"direct reclaim"* ]]
+	[[ $output = *"app spent 75 ms"*"direct reclaim"*watermark_scale_factor* ]]
 	[ "$(state direct-reclaim --set direct-reclaim.stall=20ms)" = ok ]
 	stall_trace memcg_reclaim 15000
 	[ "$(state direct-reclaim)" = finding ]
 	change "INSERT INTO context VALUES (1, 0, 'start', 'memcg:/run', 'limit_bytes', 64 << 20)"
-	[[ $(./pagereel doctor "$db" direct-reclaim) = *"linux-6.18 -M 65536K..131072K/5"* ]]
+	run ./pagereel doctor "$db" direct-reclaim
+	[[ $output = *"memory.high"*"linux-6.18 -M 65536K..131072K/5"* ]]
+	[[ $output != *watermark* ]]
+	[[ $(./pagereel doctor "$db" direct-reclaim --format json | jq -r '.[0].advice') != *watermark* ]]
 	stall_trace direct_reclaim 1000
 	[ "$(state direct-reclaim)" = ok ]
 	# somebody wrote to node*/reclaim: nobody waited for memory
