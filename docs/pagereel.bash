@@ -12,6 +12,16 @@ _pagereel_options() { # PROGRAM COMMAND
 	"$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,$ s/^ *\(-[A-Za-z0-9], \)\{0,1\} *\(--[a-z][a-z0-9-]*\).*/\2/p'
 }
 
+# The values that --help lists: "--format=FORMAT  auto (by content), trace.dat, text or ids".
+_pagereel_formats() { # PROGRAM COMMAND
+	"$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,$ {
+		s/.*--format=[A-Z]* *//; t list
+		d
+		:list
+		s/ ([^)]*)//g; s/,//g; s/ or / /g; p
+	}'
+}
+
 # The first field of a CSV without its title: model names, view names.
 _pagereel_names() { # PROGRAM ARG...
 	"$@" --format csv 2>/dev/null | sed -n '2,$ s/^"\{0,1\}\([^",]*\).*/\1/p'
@@ -34,6 +44,9 @@ _pagereel() {
 	if [ "$word" = = ]; then word=; before=${COMP_WORDS[COMP_CWORD-1]}
 	elif [ "$before" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi
 	case $command:$before in
+	import:-f|import:--format|export:-f|export:--format)
+		_pagereel_reply "$word" "$(_pagereel_formats "$program" "$command")"
+		return ;;
 	*:-f|*:--format)
 		_pagereel_reply "$word" 'table csv json ndjson'
 		return ;;

@@ -42,6 +42,13 @@ complete_words() { # WORD...: the last one is being completed
 	[ "$output" = table ]
 }
 
+@test "import and export complete to the formats that their --help has" {
+	run complete_words pagereel import --format ''
+	[ "$output" = $'auto\ntrace.dat\ntext\noracleGeneral\nids' ]
+	run complete_words pagereel export --format =
+	[ "$output" = $'csv\nndjson\njson' ]
+}
+
 @test "a word that matches nothing leaves the file names to bash" {
 	run complete_words pagereel info ru
 	[ "$output" = "" ]
