@@ -164,6 +164,29 @@ static int errors_print(const struct analyze_args *args, struct err *err)
 	return code;
 }
 
+/* Is there a model that reads ahead beside one that takes single pages? */
+static bool is_mixed(const struct grid *grid)
+{
+	int nr_linux = 0;
+
+	for (int i = 0; i < grid->nr_labels; i++) {
+		const char *label = grid->labels[i], *model = strstr(label, "linux-");
+
+		/* "capture 2 linux-6.18" in a table of several captures */
+		nr_linux += model && (model == label || model[-1] == ' ') &&
+			    !strstr(label, "readahead=off");
+	}
+	return nr_linux && nr_linux < grid->nr_labels;
+}
+
+static void kinds_note_print(const struct grid *grid)
+{
+	if (is_mixed(grid))
+		printf("\nnote: the linux models read ahead (hits of pages nobody asked for yet, "
+		       "more fills), the textbook models and opt see single pages on demand: "
+		       "compare fills or reclaim CPU within a kind\n");
+}
+
 int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err)
 {
 	struct grid *grid = calloc(1, sizeof(*grid));
@@ -179,8 +202,10 @@ int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, st
 		code = grid_fill(grid, query, nr_rows, err);
 	if (!code && *nr_rows)
 		code = grid_print(grid);
-	if (!code && *nr_rows)
+	if (!code && *nr_rows) {
+		kinds_note_print(grid);
 		code = errors_print(args, err);
+	}
 	query_close(query);
 	for (int i = 0; i < grid->nr_labels; i++)
 		free(grid->labels[i]);

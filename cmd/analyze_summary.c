@@ -74,19 +74,36 @@ static void reclaim_sentence(const struct query *query)
 	coverage_print(query);
 }
 
+/* Made-up streams and cache traces; the others are recordings of a kernel. */
+static bool is_without_kernel(const char *source)
+{
+	static const char *const sources[] = { "synth", "oracleGeneral", "ids" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (source && !strcmp(source, sources[i]))
+			return true;
+	return false;
+}
+
 static void sentence_print(const struct query *query)
 {
+	const char *source = row_value(query, "source").text;
+
 	if (row_int(query, "episodes")) {
 		reclaim_sentence(query);
 	} else if (row_int(query, "reclaim_recorded")) {
 		printf("No reclaim in %s", TEXT("duration_ns"));
 		coverage_print(query);
-	} else if (!row_is_null(query, "kernel_release")) {
+	} else if (is_without_kernel(source)) {
+		printf("No kernel was involved (%s): an access stream to replay; "
+		       "there is no reclaim to speak of.\n", source);
+	} else if (source && !strcmp(source, "live")) {
 		printf("Reclaim: n/a, its events were not recorded (pagereel capture -e reclaim)");
 		coverage_print(query);
 	} else {
-		printf("No kernel was involved (%s): an access stream to replay; "
-		       "there is no reclaim to speak of.\n", TEXT("source"));
+		printf("No reclaim was recorded (%s): there was none, or its events (vmscan:*) "
+		       "were off", TEXT("source"));
+		coverage_print(query);
 	}
 }
 
@@ -165,8 +182,9 @@ static void replays_print(const struct query *query)
 	if (row_is_null(query, "nr_results"))
 		printf("none yet (pagereel replay RUN.db -m linux-6.18,lru,arc,opt)\n");
 	else
-		printf("%s results of %s models (pagereel analyze RUN.db compare)\n",
-		       COUNT("nr_results"), COUNT("nr_models"));
+		printf("%s result%s of %s model%s (pagereel analyze RUN.db compare)\n",
+		       COUNT("nr_results"), row_int(query, "nr_results") == 1 ? "" : "s",
+		       COUNT("nr_models"), row_int(query, "nr_models") == 1 ? "" : "s");
 }
 
 int analyze_summary_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err)

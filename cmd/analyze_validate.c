@@ -290,8 +290,9 @@ static int prepare(struct validation *v, struct value capture, struct err *err)
 	if (ret)
 		return ret;
 	if (v->around.context.limit_pages >= UINT32_MAX)
-		return err_set(err, -ENODATA, "this capture is of no memcg with a limit: there is no "
-			       "recorded size to replay at (pagereel capture --memory SIZE)");
+		return err_set(err, -ENODATA, "this capture does not name a memcg limit: there is no "
+			       "recorded size to replay at (record with pagereel capture --memory "
+			       "SIZE, or replay at a size you know: pagereel replay RUN.db -M SIZE)");
 	if (!v->info.has_hits)
 		return err_set(err, -ENODATA, "this capture shows no hits (fills-only): its own "
 			       "model cannot be fed with it");

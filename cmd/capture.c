@@ -106,10 +106,11 @@ static void summarize(const struct live_opts *opts, const struct live_result *r)
 	const struct live_status *s = &r->status;
 	char elapsed[32], cpu[32], bytes[32], rings[32];
 
-	fprintf(stderr, "recorded  %llu events of %d kinds in %s (%d kinds are not in this "
+	fprintf(stderr, "recorded  %llu events of %d kinds in %s (%d kind%s not in this "
 		"kernel)\n",
 	       (unsigned long long)s->nr_events, r->nr_kinds,
-	       format_ns(elapsed, sizeof(elapsed), (double)s->elapsed_ns), r->nr_missing);
+	       format_ns(elapsed, sizeof(elapsed), (double)s->elapsed_ns), r->nr_missing,
+	       r->nr_missing == 1 ? " is" : "s are");
 	fprintf(stderr, "cost      %s of CPU, %s of ring buffers%s%s\n",
 	       format_ns(cpu, sizeof(cpu), (double)s->cpu_ns),
 	       format_bytes(rings, sizeof(rings), r->ring_bytes),

@@ -287,6 +287,29 @@ recording() {
 	[ "$("${analyze[@]}" reclaim --format json 2>/dev/null)" = '[]' ]
 }
 
+@test "a recording without reclaim says so, not that no kernel was involved" {
+	echo ' app-10 [000] ..... 1.000001: mm_filemap_add_to_page_cache: dev 8:1 ino a pfn=0x1 ofs=0 order=0' \
+		>"$BATS_TEST_TMPDIR/trace.txt"
+	./pagereel import --force -q -o "$db" "$BATS_TEST_TMPDIR/trace.txt"
+	run "${analyze[@]}"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} = "No reclaim was recorded (ftrace-text)"* ]]
+	[[ $output != *"No kernel"* ]]
+}
+
+@test "a single result of a single model is no plural" {
+	./pagereel replay "$db" -m lru -M 1M -q >/dev/null
+	[[ $("${analyze[@]}") = *"1 result of 1 model ("* ]]
+}
+
+@test "compare: models that read ahead beside others get a note, in the table alone" {
+	./pagereel replay "$db" -m lru,opt -M 1M -q >/dev/null
+	[[ $("${analyze[@]}" compare) != *"read ahead"* ]]
+	./pagereel replay "$db" -m linux-6.18 -M 1M -q >/dev/null
+	[[ $("${analyze[@]}" compare) = *"note: the linux models read ahead"* ]]
+	[[ $("${analyze[@]}" compare --format csv 2>&1) != *"read ahead"* ]]
+}
+
 @test "compare and mrc after a real replay" {
 	./pagereel replay "$db" -m lru,opt -M 1M,4M >/dev/null 2>&1
 	rows=$("${analyze[@]}" compare --format json)
