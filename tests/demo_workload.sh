@@ -1,7 +1,9 @@
 #!/bin/bash
 # demo_workload.sh DIR - a small database server's day: an index build, random look-ups over the index
-# and a backup-like scan in between. About 100 MB of files in DIR, which the caller removes.
+# and a backup-like scan in between. About 100 MB of files in DIR, which is made if it is not there
+# and which the caller removes.
 set -eu
+mkdir -p "$1"
 db=$1/orders.db
 sqlite3 "$db" >/dev/null <<'SQL'
 pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-2000; pragma mmap_size=0;
