@@ -192,6 +192,9 @@ void writer_stop(struct writer *writer);
 /* Event counts, end of the capture with @status; closes the database. 0 or the first error. */
 int writer_finish(struct writer *writer, const char *status, uint64_t end_ts_ns, struct err *err);
 
+/* live_symbols.c: names of the shrinkers recorded, as context rows. 0 or -errno. */
+int live_symbols_write(struct store *store, int64_t capture_id, int64_t ts_ns, struct err *err);
+
 /* ---- tasks and files ------------------------------------------------------------------------ */
 
 struct tasks;

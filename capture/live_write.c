@@ -340,6 +340,8 @@ int writer_finish(struct writer *w, const char *status, uint64_t end_ts_ns, stru
 					 (int64_t)w->unwritten_from_ns, (int64_t)end_ts_ns,
 					 VALUE_OF_INT((int64_t)w->nr_unwritten), err);
 		if (!code)
+			code = live_symbols_write(w->store, w->capture_id, (int64_t)end_ts_ns, err);
+		if (!code)
 			code = store_capture_end(w->store, w->capture_id, status,
 						 (int64_t)end_ts_ns, err);
 		if (!code)

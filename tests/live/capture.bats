@@ -88,6 +88,10 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	after=$(find /sys/fs/cgroup -type d -name 'pagereel.*' | wc -l)
 	[ "$(sqlite3 "$dir/x.db" 'SELECT count(*) > 10 FROM mm_vmscan_memcg_reclaim_begin')" = 1 ]
 	[ "$(sqlite3 "$dir/x.db" "SELECT value FROM context WHERE subject LIKE 'memcg:%pagereel.%' AND key = 'limit_bytes' AND phase = 'start'")" = 16777216 ]
+	# shrinkers have names where the kernel tells addresses
+	if grep -q '^ffff.* super_cache_scan$' /proc/kallsyms; then
+		[ "$(sqlite3 "$dir/x.db" "SELECT count(*) FROM shrinker_call WHERE typeof(function) <> 'text'")" = 0 ]
+	fi
 	# what reclaim evicted is marked: all deletes of the file while the reader ran
 	[ "$(db_int "$dir/x.db" "SELECT count(*) > 1000 FROM page_event JOIN file ON file.id = file_id WHERE op = 'delete' AND flags & 2 AND path = '$dir/file'")" = 1 ]
 	assert_nothing_left
