@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * analyses.c - the table of analyses. A new one is a file NAME.sql and an entry here. One that is
- * no query has no .sql here and a function in the table `drawings` of cmd/analyze.c, for every format.
+ * no query has no .sql here and a function in the table `drawings` of cmd/analyze.c, for every
+ * format.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * base.h - what every directory may use: error texts, units, parameter tables and the plain
- * structures that travel between directories (page events, demand blocks). Includes nothing of ours.
+ * structures that travel between directories (page events, demand blocks). Includes nothing of
+ * ours.
  */
 #ifndef PAGEREEL_BASE_H
 #define PAGEREEL_BASE_H
@@ -120,7 +121,7 @@ static inline uint64_t rand_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* ---- page events: what the kernel's page-granular tracepoints say -------------------------------- */
+/* ---- page events: what the kernel's page-granular tracepoints say ---------------------------- */
 
 /* Order is on-disk format (chunk op column): append only. Names: page_op_name(). */
 enum page_op {
@@ -173,7 +174,7 @@ unsigned int page_op_columns(enum page_op op);	/* PAGE_COL_*; 0 if the op is unk
 const char *page_op_name(enum page_op op);	/* "read", "fault", "map", "add", ... */
 int page_op_from_name(const char *name);	/* or -EINVAL */
 
-/* ---- demand: what programs asked for, derived once from page events ------------------------------ */
+/* ---- demand: what programs asked for, derived once from page events -------------------------- */
 
 /* Order is on-disk format: append only. */
 enum demand_op {

@@ -20,8 +20,8 @@ int analyze_query(const struct analyze_args *args, const char *sql, struct query
 		  struct err *err);
 
 /*
- * Which capture: @text is a number, "all" (*capture VALUE_NONE), or NULL: the only one, or the first
- * with a note on stderr that there are others.
+ * Which capture: @text is a number, "all" (*capture VALUE_NONE), or NULL: the only one, or the
+ * first with a note on stderr that there are others.
  */
 int capture_choose(const struct command *self, struct store *store, const char *text,
 		   struct value *capture, struct err *err);

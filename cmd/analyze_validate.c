@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * analyze_validate.c - `pagereel analyze RUN.db validate`: replays the recorded kernel's own model at the
- * recorded size and compares it with what the kernel did. The error found is stored, so that every
- * what-if can print it beside its own figures.
+ * analyze_validate.c - `pagereel analyze RUN.db validate`: replays the recorded kernel's own model
+ * at the recorded size and compares it with what the kernel did. The error found is stored, so that
+ * every what-if can print it beside its own figures.
  */
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,7 @@ struct validation {
 	int nr_counters;
 };
 
-/* ---- which model -------------------------------------------------------------------------------- */
+/* ---- which model ----------------------------------------------------------------------------- */
 
 static bool model_exists(const char *name)
 {
@@ -80,7 +80,7 @@ static int choose_model(struct validation *v, struct err *err)
 	return replay_models_add(&v->models, name, err);
 }
 
-/* ---- what the kernel did ------------------------------------------------------------------------ */
+/* ---- what the kernel did --------------------------------------------------------------------- */
 
 /* The pids of the tasks that are replayed, "[1,2]". */
 static int list_pids(struct validation *v, struct err *err)
@@ -128,7 +128,7 @@ static int read_recorded(struct validation *v, struct err *err)
 	return ret < 0 ? ret : 0;
 }
 
-/* ---- what the model does ------------------------------------------------------------------------ */
+/* ---- what the model does --------------------------------------------------------------------- */
 
 static struct value replayed(const struct replay_counters *c, const char *name)
 {
@@ -183,7 +183,7 @@ static int store_counters(struct validation *v, struct err *err)
 	return ret ? ret : code;
 }
 
-/* ---- printing ----------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static double error_pct(const struct counter *c)
 {
@@ -271,7 +271,7 @@ static void print_verdict(const struct validation *v)
 		       v->info.coverage_pct);
 }
 
-/* ---- the analysis ------------------------------------------------------------------------------- */
+/* ---- the analysis ---------------------------------------------------------------------------- */
 
 static int prepare(struct validation *v, struct value capture, struct err *err)
 {

@@ -51,16 +51,16 @@ extern const struct command *const commands[];
 
 /*
  * Parses options by table; what is left is argv[0] .. argv[return - 1]. With @stop_at_first the
- * first word that is no option ends parsing (so does "--" always). Returns the number of words left,
- * or -1 with *status set: 0 after --help (printed), 2 after an error (printed, with the nearest
- * option suggested).
+ * first word that is no option ends parsing (so does "--" always). Returns the number of words
+ * left, or -1 with *status set: 0 after --help (printed), 2 after an error (printed, with the
+ * nearest option suggested).
  */
 int opts_parse(const struct command *self, const struct opt *opts, int argc, char **argv,
 	       bool stop_at_first, char ***rest, int *status);
 
 /*
- * "pagereel capture: TEXT" on stderr; returns err_exit_status(code). Where stdout has failed, that is
- * the error, and the status 4.
+ * "pagereel capture: TEXT" on stderr; returns err_exit_status(code). Where stdout has failed, that
+ * is the error, and the status 4.
  */
 int cmd_fail(const struct command *self, int code, const struct err *err);
 /* The same with exit status 2 and a pointer to --help. */

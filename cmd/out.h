@@ -92,8 +92,9 @@ enum out_unit out_unit_guess(const char *name);
 int out_query(FILE *stream, enum out_format format, struct query *query, uint64_t *nr_rows,
 	      struct err *err);
 /*
- * The same for queries of ours: columns with the name of one in @known look as that says, the titles
- * of the others leave out the suffix or prefix that the unit makes superfluous (cpu_ns: cpu).
+ * The same for queries of ours: columns with the name of one in @known look as that says, the
+ * titles of the others leave out the suffix or prefix that the unit makes superfluous (cpu_ns:
+ * cpu).
  */
 int out_query_as(FILE *stream, enum out_format format, struct query *query,
 		 const struct out_column *known, int nr_known, uint64_t *nr_rows, struct err *err);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * replay_tasks.c - whose demand is replayed. A capture of a limited memcg also holds what other tasks
- * did meanwhile: their pages are charged elsewhere, so they are left out. Tasks whose cgroup is not
- * known stay in if they read or fault, since only the chosen tasks' reads are recorded at all.
+ * replay_tasks.c - whose demand is replayed. A capture of a limited memcg also holds what other
+ * tasks did meanwhile: their pages are charged elsewhere, so they are left out. Tasks whose cgroup
+ * is not known stay in if they read or fault, since only the chosen tasks' reads are recorded at
+ * all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ void replay_tasks_release(struct replay_tasks *tasks)
 	memset(tasks, 0, sizeof(*tasks));
 }
 
-/* ---- a block without the tasks that are out ------------------------------------------------------ */
+/* ---- a block without the tasks that are out -------------------------------------------------- */
 
 struct kept_records {
 	size_t room;

@@ -2,11 +2,11 @@
 /*
  * cost.c - what an operation of reclaim costs in CPU time.
  *
- * A model counts operations (pages looked up, scanned, reclaimed, ...), a cost profile has the ns of
- * each; CPU = sum of count x ns. Counts are exact, prices are not: a price belongs to a processor, a
- * file system and a kernel configuration, so each comes with its standard error where one is known
- * and with the way it was got. An operation that the profile does not know has no price: NaN, which
- * SQL stores as NULL, never 0.
+ * A model counts operations (pages looked up, scanned, reclaimed, ...), a cost profile has the ns
+ * of each; CPU = sum of count x ns. Counts are exact, prices are not: a price belongs to a
+ * processor, a file system and a kernel configuration, so each comes with its standard error where
+ * one is known and with the way it was got. An operation that the profile does not know has no
+ * price: NaN, which SQL stores as NULL, never 0.
  *
  * The built-in profile is of Linux 6.18 on one 2-CPU virtual machine, ext4 on a loop device, from
  * captures of begin/end events only (page-granular events would add 29-45 % to what they measure).

@@ -3,9 +3,9 @@
  * hints.c - how each file was read, from the record as a whole.
  *
  * POSIX_FADV_RANDOM is in no event, but it shows: a file of which many pages were asked for while
- * next to none (one in 1000) came in that nobody had asked for was read without readahead. A file without
- * any read(2) is metadata or was mapped; models do not know when its pages are wanted, so they take
- * its fills as they were recorded.
+ * next to none (one in 1000) came in that nobody had asked for was read without readahead. A file
+ * without any read(2) is metadata or was mapped; models do not know when its pages are wanted, so
+ * they take its fills as they were recorded.
  *
  * Likewise a mapping whose faults bring in nothing else has MADV_RANDOM.
  *

@@ -14,8 +14,8 @@
  *
  * A page is a dense id. Its state is 16 flag bits and one pair of list links; while it is not
  * resident the links hold the age at which it was evicted (its shadow entry). A folio is named by
- * its first page, which alone is on lists and has the flags of the whole; the others are PG_TAIL and
- * know its order.
+ * its first page, which alone is on lists and has the flags of the whole; the others are PG_TAIL
+ * and know its order.
  */
 #ifndef PAGEREEL_REPLAY_KERNEL_H
 #define PAGEREEL_REPLAY_KERNEL_H
@@ -234,7 +234,7 @@ struct kernel_model {
 	uint64_t metadata_bytes;
 };
 
-/* ---- folios ------------------------------------------------------------------------------------ */
+/* ---- folios ---------------------------------------------------------------------------------- */
 
 static inline uint32_t folio_order(const struct kernel_model *m, uint32_t page)
 {
@@ -246,7 +246,7 @@ static inline uint32_t folio_pages(const struct kernel_model *m, uint32_t page)
 	return 1U << folio_order(m, page);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static inline uint32_t lru_head(const struct kernel_model *m, enum lru_list lru)
 {

@@ -5,18 +5,18 @@
  * The pipeline: demand record -> readahead -> charge and limit (memcg.c) -> policy (lru.c,
  * workingset.c, vmscan.c) -> eviction sink (writeback.c, shadow). This file is its front: it turns
  * demand records into lookups, fills and marks as mm/filemap.c does (filemap_read(),
- * filemap_add_folio(), __filemap_get_folio() for writes), and holds the table of parameters by which
- * versions differ.
+ * filemap_add_folio(), __filemap_get_folio() for writes), and holds the table of parameters by
+ * which versions differ.
  *
- * A read marks each folio accessed once, and not at all when the previous read of the same open file
- * ended in the same folio. A write never marks; its new folios are not activated by their shadows
- * (filemap_add_folio() skips the refault for __GFP_WRITE).
+ * A read marks each folio accessed once, and not at all when the previous read of the same open
+ * file ended in the same folio. A write never marks; its new folios are not activated by their
+ * shadows (filemap_add_folio() skips the refault for __GFP_WRITE).
  *
- * Time comes from the record: statistics flushes and writeback are timers on it. At another size the
- * real run would be slower or faster, so the timers would fire more or less often per access.
+ * Time comes from the record: statistics flushes and writeback are timers on it. At another size
+ * the real run would be slower or faster, so the timers would fire more or less often per access.
  *
- * Approximations: one node; one stock and one set of batches (lru.c); without a readahead of its own
- * the open file is taken to be (file, task).
+ * Approximations: one node; one stock and one set of batches (lru.c); without a readahead of its
+ * own the open file is taken to be (file, task).
  */
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@
 
 enum { EXTENT_HINT_BITS = 6, MAX_ORDER_RECORDED = 10 };
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static const char *const readahead_modes[] = {
 	[READAHEAD_AUTO] = "auto", [READAHEAD_RECORDED] = "recorded", [READAHEAD_MODEL] = "model",
@@ -45,8 +45,8 @@ static const char *const orders[] = {
 #define P(field) offsetof(struct linux_params, field)
 
 /*
- * What all versions have in common, and BATCH, the pages of a folio batch; STALE, how old statistics
- * get (6.1 flushes them in every reclaim, prepare_scan_control()); RULES of readahead.
+ * What all versions have in common, and BATCH, the pages of a folio batch; STALE, how old
+ * statistics get (6.1 flushes them in every reclaim, prepare_scan_control()); RULES of readahead.
  */
 #define LINUX_PARAMS(BATCH, STALE, RULES)							\
 	{ "batch", PARAM_U64, P(batch_pages), BATCH, 1, FOLIO_BATCH_MAX, "pages",		\
@@ -118,7 +118,7 @@ static const struct param params_mglru_6_1[] = {
 	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), { 0 } };
 static const struct param params_6_1[] = { LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, { 0 } };
 
-/* ---- create and destroy ------------------------------------------------------------------------ */
+/* ---- create and destroy ---------------------------------------------------------------------- */
 
 static void linux_destroy(struct kernel_model *m)
 {
@@ -343,7 +343,7 @@ static struct kernel_model *mglru_create(const struct kernel_config *config, int
 	return create_model(config, true, code, err);
 }
 
-/* ---- fills and lookups ------------------------------------------------------------------------- */
+/* ---- fills and lookups ----------------------------------------------------------------------- */
 
 struct replay_extent *page_extent(struct kernel_model *m, uint32_t page)
 {
@@ -489,8 +489,8 @@ static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool
 }
 
 /*
- * A touch through a page table: the accessed bit is found by reclaim, nothing is marked now - and not
- * even found where the mapping has MADV_RANDOM or MADV_SEQUENTIAL (vma_has_recency()).
+ * A touch through a page table: the accessed bit is found by reclaim, nothing is marked now - and
+ * not even found where the mapping has MADV_RANDOM or MADV_SEQUENTIAL (vma_has_recency()).
  */
 static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
@@ -560,7 +560,7 @@ static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 	}
 }
 
-/* ---- the loop over records --------------------------------------------------------------------- */
+/* ---- the loop over records ------------------------------------------------------------------- */
 
 static void start_clock(struct kernel_model *m, uint64_t now_ns)
 {
@@ -701,7 +701,7 @@ static int linux_feed(struct kernel_model *m, const struct demand_block *block, 
 	return 0;
 }
 
-/* ---- results ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void linux_counters(const struct kernel_model *m, struct replay_counters *out)
 {

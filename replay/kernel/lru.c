@@ -6,10 +6,10 @@
  * __lru_cache_activate_folio(), lru_add_drain_cpu().
  *
  * A new folio waits in a batch of 31 until the batch is full or reclaim drains it, so the youngest
- * folios are not on any list yet. The second mark of an inactive folio activates it: through another
- * batch if it is on a list, at once if it still waits to be added. What is in the activate batch is
- * inactive until then, so a third and fourth mark may count as a second activation; the drain then
- * finds the folio active and leaves it.
+ * folios are not on any list yet. The second mark of an inactive folio activates it: through
+ * another batch if it is on a list, at once if it still waits to be added. What is in the activate
+ * batch is inactive until then, so a third and fourth mark may count as a second activation; the
+ * drain then finds the folio active and leaves it.
  *
  * A large folio never waits: it drains the batch that it is put into.
  *

@@ -11,9 +11,9 @@
  * charge them one by one. Readahead does not insist: it gives up after one attempt.
  *
  * The sizes of the lists and the count of refault activations, as reclaim and the refault decision
- * read them, are from the last flush of the statistics: a worker does that every 2 s. The exact ones
- * would be a different kernel: activations differ by half in short runs. When the first flush falls
- * is not in a record without memcg:memcg_flush_stats; stats_phase is a parameter, and the
+ * read them, are from the last flush of the statistics: a worker does that every 2 s. The exact
+ * ones would be a different kernel: activations differ by half in short runs. When the first flush
+ * falls is not in a record without memcg:memcg_flush_stats; stats_phase is a parameter, and the
  * difference between phases is the spread that the real kernel has too.
  *
  * Approximation: one stock, where the kernel has one per CPU. What is charged besides page cache

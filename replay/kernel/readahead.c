@@ -6,11 +6,12 @@
  * page_cache_ra_order(), page_cache_ra_unbounded(), force_page_cache_ra(), get_init_ra_size(),
  * get_next_ra_size(); and mm/filemap.c: filemap_get_pages(), filemap_get_read_batch().
  *
- * A miss at the start of a file, next to the page read last, or larger than the largest window opens
- * a window: the request rounded up to a power of two, x 4 or x 2. A miss elsewhere looks back: if
- * more pages than it asks for are cached in front of it, it takes that for the trace of a stream and
- * opens a window as long; if not, it reads what was asked. One page of each window is marked; to
- * read it starts the next window, twice as long (four times while it is small), up to read_ahead_kb.
+ * A miss at the start of a file, next to the page read last, or larger than the largest window
+ * opens a window: the request rounded up to a power of two, x 4 or x 2. A miss elsewhere looks
+ * back: if more pages than it asks for are cached in front of it, it takes that for the trace of a
+ * stream and opens a window as long; if not, it reads what was asked. One page of each window is
+ * marked; to read it starts the next window, twice as long (four times while it is small), up to
+ * read_ahead_kb.
  *
  * Where the file system has large folios each marker met raises the order by two, up to the window,
  * and windows are cut so that the next one starts aligned.
@@ -18,12 +19,13 @@
  * The open file, to which the window belongs, is not in the record. It is inferred: a read goes
  * through the open file (of the same task first) that read just before it in the file; failing
  * that, if it is the third of three in a row among the last reads, through an open file of its own,
- * as there are several streams; failing that, through the one with which its task jumps about. Several streams over one
- * descriptor, which in the kernel disturb each other, are thus taken for several descriptors.
+ * as there are several streams; failing that, through the one with which its task jumps about.
+ * Several streams over one descriptor, which in the kernel disturb each other, are thus taken for
+ * several descriptors.
  *
  * Up to 6.10 ondemand_readahead() did both: a miss right behind the last window continues it, and a
- * first window that is all ahead is merged with the second. Up to 6.15 a window's order came from the
- * marked folio and ends were not aligned. ra_rules says which.
+ * first window that is all ahead is merged with the second. Up to 6.15 a window's order came from
+ * the marked folio and ends were not aligned. ra_rules says which.
  *
  * Approximations: reads start and end on page boundaries; a window does not reach beyond the ids
  * that the stream has for its file; a request that runs past the end of the file is clipped before,
@@ -309,7 +311,7 @@ static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page,
 	ra_order(m, f);
 }
 
-/* ---- open files -------------------------------------------------------------------------------- */
+/* ---- open files ------------------------------------------------------------------------------ */
 
 static bool continues(uint32_t last, uint32_t page)
 {
@@ -401,11 +403,12 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
 	return file->readers;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /*
- * Up to a batch of folios from @page: marks them accessed, and starts the next window at the marker.
- * @fresh: they are just being read, so only the first is waited for. Returns the page to go on with.
+ * Up to a batch of folios from @page: marks them accessed, and starts the next window at the
+ * marker. @fresh: they are just being read, so only the first is waited for. Returns the page to go
+ * on with.
  */
 static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t page,
 			   uint32_t end, bool fresh)

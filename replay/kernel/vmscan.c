@@ -7,14 +7,14 @@
  * shrink_folio_list(), folio_check_references(), shrink_active_list(), snapshot_refaults().
  *
  * A pass at priority p wants size >> p pages of each list, in batches of 32, active and inactive in
- * turn; passes go on, each twice as deep, until 32 pages were reclaimed. With 16 384 pages that takes
- * six passes, so a call reclaims rather 62 pages than 32.
+ * turn; passes go on, each twice as deep, until 32 pages were reclaimed. With 16 384 pages that
+ * takes six passes, so a call reclaims rather 62 pages than 32.
  *
- * The active list is aged only if the inactive one is low (inactive * sqrt(10 * GB) < active, factor
- * 1 below 1 GB) or if refaults were activated since the last call. Both are read from the memcg's
- * statistics: between two flushes the first is constant and the second true at most once. An active
- * page is deactivated whether it is referenced or not, and keeps the mark: one more access activates
- * it again.
+ * The active list is aged only if the inactive one is low (inactive * sqrt(10 * GB) < active,
+ * factor 1 below 1 GB) or if refaults were activated since the last call. Both are read from the
+ * memcg's statistics: between two flushes the first is constant and the second true at most once.
+ * An active page is deactivated whether it is referenced or not, and keeps the mark: one more
+ * access activates it again.
  *
  * From the inactive tail: a clean unmapped page goes, referenced or not. A mapped one that was
  * touched once stays and is marked, touched twice it is activated. A dirty one is set aside to the
@@ -175,8 +175,8 @@ static uint64_t shrink_list(struct kernel_model *m, struct scan_control *sc, enu
 }
 
 /*
- * Enough was reclaimed: the kind of page with less left to scan stops here, the other goes on until it
- * was scanned in the same proportion of what was asked for.
+ * Enough was reclaimed: the kind of page with less left to scan stops here, the other goes on until
+ * it was scanned in the same proportion of what was asked for.
  */
 static void scan_in_proportion(uint64_t nr[NR_LRU_LISTS], const uint64_t target[NR_LRU_LISTS])
 {

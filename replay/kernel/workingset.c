@@ -14,11 +14,11 @@
  * The comparison uses the memcg's statistics, which are up to stats_period old (memcg.c): in the
  * first seconds of a new memcg nothing is ever 'recent', as the active list reads as empty.
  *
- * Shadows live in the nodes of the file's xarray, 64 slots each. Nodes that hold nothing but shadows
- * are kept up to an eighth of the memcg's pages - again as the statistics have them, so in the first
- * seconds none is kept, and a stream of 1 s has no refaults at all. Each pass of reclaim frees half
- * of the excess, oldest first, in steps of 128, so that an excess below 256 stays (count_shadow_nodes,
- * shadow_lru_isolate, and do_shrink_slab of a shrinker with seeks 0).
+ * Shadows live in the nodes of the file's xarray, 64 slots each. Nodes that hold nothing but
+ * shadows are kept up to an eighth of the memcg's pages - again as the statistics have them, so in
+ * the first seconds none is kept, and a stream of 1 s has no refaults at all. Each pass of reclaim
+ * frees half of the excess, oldest first, in steps of 128, so that an excess below 256 stays
+ * (count_shadow_nodes, shadow_lru_isolate, and do_shrink_slab of a shrinker with seeks 0).
  *
  * Approximations: 32 bits of age (the kernel has 36 or more; wraps after 4 G evictions). Shadows of
  * folios of order 6 and more live one level up, in nodes that are 64 times fewer: they are never

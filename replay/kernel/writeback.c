@@ -6,9 +6,9 @@
  * (folio_end_writeback) and mm/swap.c (folio_rotate_reclaimable).
  *
  * Every dirty_writeback_centisecs (5 s) the flusher writes what has been dirty for longer than
- * dirty_expire_centisecs (30 s), oldest first. When a batch of reclaim finds nothing but dirty pages
- * it wakes the flusher to write everything. A page that reclaim has met while it was dirty goes to
- * the inactive tail once it is clean, and is the next to be reclaimed.
+ * dirty_expire_centisecs (30 s), oldest first. When a batch of reclaim finds nothing but dirty
+ * pages it wakes the flusher to write everything. A page that reclaim has met while it was dirty
+ * goes to the inactive tail once it is clean, and is the next to be reclaimed.
  *
  * Approximations: writing takes no time; the kernel orders by inode and writes an inode's pages by
  * index, here by the time of dirtying; dirty_ratio does not throttle the writer (in a v1 memcg it

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench_stream.c - what a page event costs to pack and to unpack, and its bytes; what an access of the
- * demand stream costs to derive, to store and to read back from a database. Prints lines of
- * "NAME VALUE UNIT". The best chunk or pass counts: the machine may be busy.
- * Usage: bench_stream [DIR] (for a database of some 150 MB; default /tmp)
+ * bench_stream.c - what a page event costs to pack and to unpack, and its bytes; what an access of
+ * the demand stream costs to derive, to store and to read back from a database. Prints lines of
+ * "NAME VALUE UNIT". The best chunk or pass counts: the machine may be busy. Usage: bench_stream
+ * [DIR] (for a database of some 150 MB; default /tmp)
  */
 #include <stdlib.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * test_kernel.c - the kernel models against a slow reference on many small random streams, and
- * conservation laws. The reference keeps lists as plain arrays, oldest first, searches them from end
- * to end and recomputes everything: it shares no code and no data structure with the model.
+ * conservation laws. The reference keeps lists as plain arrays, oldest first, searches them from
+ * end to end and recomputes everything: it shares no code and no data structure with the model.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static const struct kernel_ops *find(const char *name)
 	return NULL;
 }
 
-/* ---- the slow reference: reads only ------------------------------------------------------------- */
+/* ---- the slow reference: reads only ---------------------------------------------------------- */
 
 struct array {
 	unsigned int nr;
@@ -256,7 +256,7 @@ static void slow_read(struct slow *s, const uint32_t *page, const uint32_t *run,
 	}
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 struct stream {
 	bool one_file;		/* else ids below 40 are file 7 from index 100, the rest file 3 */
@@ -372,7 +372,7 @@ static void classic_lists_agree_with_the_slow_reference(void **state)
 	free(s);
 }
 
-/* ---- dirty memcgs ------------------------------------------------------------------------------ */
+/* ---- dirty memcgs ---------------------------------------------------------------------------- */
 
 /* Mostly writes; of what is not, some are touches through a mapping. */
 static void random_writes(struct stream *s, uint64_t *seed, unsigned int write_pct)
@@ -387,9 +387,9 @@ static void random_writes(struct stream *s, uint64_t *seed, unsigned int write_p
 }
 
 /*
- * A charge that finds nothing but dirty pages tries again. Reclaim itself must get them written: the
- * limit holds, and it costs a few scans a page (2.7 at most was seen; without writing it is thousands).
- * A model that goes round without end is killed by the alarm.
+ * A charge that finds nothing but dirty pages tries again. Reclaim itself must get them written:
+ * the limit holds, and it costs a few scans a page (2.7 at most was seen; without writing it is
+ * thousands). A model that goes round without end is killed by the alarm.
  */
 static void a_memcg_full_of_dirty_pages_that_no_timer_writes_ends(void **state)
 {
@@ -424,7 +424,7 @@ static void a_memcg_full_of_dirty_pages_that_no_timer_writes_ends(void **state)
 	free(s);
 }
 
-/* ---- conservation ------------------------------------------------------------------------------- */
+/* ---- conservation ---------------------------------------------------------------------------- */
 
 /* Every kind of record. Returns the pages that truncation can have removed at most. */
 static void random_mix(struct stream *s, uint64_t *seed)
@@ -529,7 +529,7 @@ static void a_stream_that_fits_misses_once_per_page(void **state)
 	free(s);
 }
 
-/* ---- single behaviours -------------------------------------------------------------------------- */
+/* ---- single behaviours ----------------------------------------------------------------------- */
 
 static void counters_of(const struct stream *s, uint32_t limit, struct replay_counters *c)
 {
@@ -581,7 +581,7 @@ static void reading_the_same_page_in_a_row_marks_it_once(void **state)
 	free(s);
 }
 
-/* ---- readahead ---------------------------------------------------------------------------------- */
+/* ---- readahead ------------------------------------------------------------------------------- */
 
 static void add_read(struct stream *s, uint32_t page, uint32_t run)
 {

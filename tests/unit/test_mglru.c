@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * test_mglru.c - linux-mglru against a slow reference on many small random streams, golden counts, and
- * what is said of multi-gen LRU. The reference has no lists: a page knows its generation and a stamp,
- * and who is next is found by looking at all pages.
+ * test_mglru.c - linux-mglru against a slow reference on many small random streams, golden counts,
+ * and what is said of multi-gen LRU. The reference has no lists: a page knows its generation and a
+ * stamp, and who is next is found by looking at all pages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static const struct kernel_ops *find(const char *name)
 	return NULL;
 }
 
-/* ---- the slow reference ------------------------------------------------------------------------- */
+/* ---- the slow reference ---------------------------------------------------------------------- */
 
 struct page {
 	long generation;	/* or NOWHERE, WAITING */
@@ -274,7 +274,7 @@ static void slow_init(struct slow *s, unsigned int nr_pages, unsigned int limit)
 		s->page[i].generation = NOWHERE;
 }
 
-/* ---- replays ------------------------------------------------------------------------------------ */
+/* ---- replays --------------------------------------------------------------------------------- */
 
 static void replay(const char *name, const uint32_t *pages, size_t nr, uint32_t nr_ids,
 		   uint32_t limit, const char *const *params, struct replay_counters *out)
@@ -360,7 +360,7 @@ static void generations_agree_with_the_slow_reference(void **state)
 	free(s);
 }
 
-/* ---- what is said of it ------------------------------------------------------------------------- */
+/* ---- what is said of it ---------------------------------------------------------------------- */
 
 /* Once-read pages are one queue: of a loop that does not fit, nothing ever hits. */
 static void a_loop_that_does_not_fit_never_hits(void **state)
@@ -400,7 +400,7 @@ static void kswapd_keeps_free_memory_between_the_watermarks(void **state)
 	free(pages);
 }
 
-/* ---- golden counts ------------------------------------------------------------------------------ */
+/* ---- golden counts --------------------------------------------------------------------------- */
 
 static void counts_are_what_they_were(void **state)
 {
