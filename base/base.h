@@ -186,7 +186,7 @@ enum demand_op {
 	DEMAND_TRUNCATE,	/* pages left the cache by truncation or invalidation */
 	DEMAND_READAHEAD,	/* recorded fill nobody demanded (yet): readahead, metadata */
 	DEMAND_FSYNC,
-	DEMAND_CHARGE,		/* pages charged to the memcg that are not page cache (kmem, anon) */
+	DEMAND_CHARGE,		/* pages charged to the memcg other than page cache (kmem, anon) */
 	DEMAND_UNCHARGE,
 	DEMAND_LIMIT,		/* the memcg's limit became run pages */
 	DEMAND_EXIT,		/* the task ended */

@@ -196,9 +196,11 @@ static int param_print(const struct param *p, const void *obj, char *buf, size_t
 	case PARAM_U64:
 	case PARAM_BYTES:
 	case PARAM_COUNT:
-		return snprintf(buf, buf_bytes, "%llu", (unsigned long long)*(const uint64_t *)slot);
+		return snprintf(buf, buf_bytes, "%llu",
+				(unsigned long long)*(const uint64_t *)slot);
 	case PARAM_NS:
-		return snprintf(buf, buf_bytes, "%lluns", (unsigned long long)*(const uint64_t *)slot);
+		return snprintf(buf, buf_bytes, "%lluns",
+				(unsigned long long)*(const uint64_t *)slot);
 	case PARAM_DOUBLE:
 	case PARAM_PCT:
 		return snprintf(buf, buf_bytes, "%.12g", *(const double *)slot);

@@ -358,7 +358,8 @@ static void on_event(struct drain *d, struct ring *r, uint64_t ts_ns, const void
 	event = d->events->by_id[id];
 	if (!event)
 		return;
-	__atomic_store_n(&event->nr_events, event->nr_events + 1, __ATOMIC_RELAXED);	/* the writer reads it */
+	/* the writer reads it */
+	__atomic_store_n(&event->nr_events, event->nr_events + 1, __ATOMIC_RELAXED);
 	if (event->source) {
 		page_event(d, r, event, ts_ns, data, bytes);
 		return;

@@ -71,7 +71,8 @@ static int choose_model(struct validation *v, struct err *err)
 	if (ret)
 		return ret;
 	if (mglru)
-		snprintf(name, sizeof(name), major == 6 && minor < 8 ? "linux-mglru-6.1" : "linux-mglru");
+		snprintf(name, sizeof(name), "linux-mglru%s",
+			 major == 6 && minor < 8 ? "-6.1" : "");
 	else
 		snprintf(name, sizeof(name), "linux-%d.%d", major, minor);
 	if (!model_exists(name))
@@ -252,8 +253,8 @@ static void print_verdict(const struct validation *v)
 	const char *name = v->models.models[0].name;
 
 	if (isnan(error))
-		printf("\nNot validated: the capture has no fills to compare with (mm_filemap_add_to_"
-		       "page_cache).\n");
+		printf("\nNot validated: the capture has no fills to compare with "
+		       "(mm_filemap_add_to_page_cache).\n");
 	else if ((double)(r->fills - r->fills_compulsory) < seldom)
 		printf("\n%s gives fills %+.2f%% against the recording, but nearly all of them are "
 		       "first touches: that proves little.\n", name, error);
@@ -290,9 +291,10 @@ static int prepare(struct validation *v, struct value capture, struct err *err)
 	if (ret)
 		return ret;
 	if (v->around.context.limit_pages >= UINT32_MAX)
-		return err_set(err, -ENODATA, "this capture does not name a memcg limit: there is no "
-			       "recorded size to replay at (record with pagereel capture --memory "
-			       "SIZE, or replay at a size you know: pagereel replay RUN.db -M SIZE)");
+		return err_set(err, -ENODATA, "this capture does not name a memcg limit: there is "
+			       "no recorded size to replay at (record with pagereel capture "
+			       "--memory SIZE, or replay at a size you know: pagereel replay "
+			       "RUN.db -M SIZE)");
 	if (!v->info.has_hits)
 		return err_set(err, -ENODATA, "this capture shows no hits (fills-only): its own "
 			       "model cannot be fed with it");

@@ -185,7 +185,8 @@ static int take(uint64_t *value, const char *name, struct err *err)
 
 static int take_limits(struct live_opts *opts, struct err *err)
 {
-	return take(&opts->ring_bytes, "buffer", err) ?: take(&opts->duration_ns, "duration", err) ?:
+	return take(&opts->ring_bytes, "buffer", err) ?:
+	       take(&opts->duration_ns, "duration", err) ?:
 	       take(&opts->memory_bytes, "memory", err) ?: take(&opts->max_bytes, "max-size", err);
 }
 

@@ -169,7 +169,8 @@ static int export_run(const struct command *self, int argc, char **argv)
 	struct export e = { .format = OUT_CSV };
 	const struct opt opts[] = {
 		{ 'f', "format", OPT_FORMAT, &e.format, "FORMAT", "csv, ndjson or json" },
-		{ 'o', "output", OPT_TEXT, &e.dir, "DIR", "a file for each table in this directory" },
+		{ 'o', "output", OPT_TEXT, &e.dir, "DIR",
+		  "a file for each table in this directory" },
 		{ 0, "force", OPT_FLAG, &e.force, NULL, "replace files that exist" },
 		{ 0 },
 	};

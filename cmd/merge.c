@@ -43,7 +43,8 @@ static void say_result(struct store *store, int nr)
 	int64_t captures, results;
 	bool found;
 
-	if (store_get_int(store, "SELECT count(*) FROM capture", NULL, 0, &captures, &found, NULL) ||
+	if (store_get_int(store, "SELECT count(*) FROM capture", NULL, 0, &captures, &found,
+			  NULL) ||
 	    store_get_int(store, "SELECT count(*) FROM result", NULL, 0, &results, &found, NULL))
 		return;
 	printf("%s: %d database%s merged, %lld capture%s, %lld replay result%s\n",

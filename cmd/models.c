@@ -74,7 +74,8 @@ static int check_chosen(const struct command *self, char *const *chosen, int nr_
 			continue;
 		near = nearest_word(chosen[i], names);
 		if (near)
-			return cmd_usage(self, "unknown model '%s' (did you mean '%s'?)", chosen[i], near);
+			return cmd_usage(self, "unknown model '%s' (did you mean '%s'?)", chosen[i],
+						 near);
 		return cmd_usage(self, "unknown model '%s'", chosen[i]);
 	}
 	return 0;
@@ -93,7 +94,8 @@ static void param_print(const struct param *p)
 	if (p->type == PARAM_ENUM)
 		printf(")");
 	if (p->min != 0 || p->max != 0)
-		printf(" (%g to %g%s%s)", p->min, p->max, p->unit ? " " : "", p->unit ? p->unit : "");
+		printf(" (%g to %g%s%s)", p->min, p->max,
+		       p->unit ? " " : "", p->unit ? p->unit : "");
 	else if (p->unit)
 		printf(" (%s)", p->unit);
 	printf("\n");

@@ -119,7 +119,8 @@ int opts_parse(const struct command *self, const struct opt *opts, int argc, cha
 		if (c == '?') {
 			char word[3] = { '-', (char)optopt, '\0' };
 
-			complain_unknown(self, opts, optopt ? word : argv[optind - 1 < at ? at : optind - 1]);
+			complain_unknown(self, opts,
+					 optopt ? word : argv[optind - 1 < at ? at : optind - 1]);
 			return -1;
 		}
 		if (c == ':') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* replay.c - `pagereel replay`: what other models and sizes would have done with what was recorded. */
+/* replay.c - `pagereel replay`: what other models and sizes would have done. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -385,7 +385,8 @@ static const struct out_column columns[] = {
 	{ "cpu_ns", "CPU", OUT_NS },
 };
 
-static int print_cell(struct query *query, struct out *out, const struct cell *cell, struct err *err)
+static int print_cell(struct query *query, struct out *out, const struct cell *cell,
+		      struct err *err)
 {
 	struct value values[ARRAY_SIZE(columns)];
 	int ret;
@@ -520,7 +521,8 @@ static int replay_run(const struct command *self, int argc, char **argv)
 {
 	struct options o = {
 		.nr_threads = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2,
+		.memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+				(uint64_t)sysconf(_SC_PAGESIZE) / 2,
 		.seed = 1, .nr_intervals = DEFAULT_INTERVALS, .format = OUT_AUTO,
 	};
 	const struct opt opts[] = {
@@ -538,11 +540,14 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		{ 'o', "output", OPT_TEXT, &o.output, "OUT.db",
 		  "put the results into this copy of RUN.db, made if it is not there" },
 		{ 0, "shard", OPT_TEXT, &o.shard, "I/N",
-		  "only the Ith of N parts of the grid (into RUN.I-of-N.db; see 'pagereel merge')" },
-		{ 0, "capture", OPT_U64, &o.capture_id, "ID", "of several captures (default: the first)" },
+		  "only the Ith of N parts of the grid (into RUN.I-of-N.db; see pagereel merge)" },
+		{ 0, "capture", OPT_U64, &o.capture_id, "ID",
+		  "of several captures (default: the first)" },
 		{ 0, "seed", OPT_U64, &o.seed, "N", "of models that draw lots (default 1)" },
-		{ 0, "intervals", OPT_U64, &o.nr_intervals, "N", "points of the series (default 100)" },
-		{ 0, "again", OPT_FLAG, &o.again, NULL, "run what is in the database already, too" },
+		{ 0, "intervals", OPT_U64, &o.nr_intervals, "N",
+		  "points of the series (default 100)" },
+		{ 0, "again", OPT_FLAG, &o.again, NULL,
+		  "run what is in the database already, too" },
 		{ 0, "by-size", OPT_FLAG, &o.by_size, NULL, "no single pass for all sizes of lru" },
 		{ 'q', "quiet", OPT_FLAG, &o.quiet, NULL, "no progress" },
 		{ 0, "format", OPT_FORMAT, &o.format, "FORMAT", "table, csv, json or ndjson" },

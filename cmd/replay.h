@@ -85,7 +85,7 @@ struct replay_curves {
 /* "1%": that share of the pages; "8192": at most so many of them. */
 int replay_sample_parse(const char *text, struct curve_opts *opts, struct err *err);
 bool replay_is_lru(const struct replay_model *model);
-/* Computes, stores and prints the curve of each model, at @sizes or, if there are none, its own choice. */
+/* Computes, stores and prints the curve of each model, at @sizes or, if none, its own choice. */
 int replay_curves_run(const struct replay_curves *curves, const struct replay_models *models,
 		      const struct replay_sizes *sizes, enum out_format format, struct err *err);
 

@@ -28,14 +28,16 @@ int replay_sample_parse(const char *text, struct curve_opts *opts, struct err *e
 	if (nr && text[nr - 1] == '%') {
 		ret = parse_pct(text, 100, &pct, err);
 		if (!ret && (pct <= 0 || pct >= 100))
-			ret = err_set(err, -EINVAL, "'%s' is no sample (more than 0 %%, less than 100 %%)",
+			ret = err_set(err, -EINVAL,
+				      "'%s' is no sample (more than 0 %%, less than 100 %%)",
 				      text);
 		opts->rate = ret ? 0 : pct / 100;
 		return ret;
 	}
 	ret = parse_u64(text, &pages, err);
 	if (!ret && (pages < 100 || pages > UINT32_MAX))
-		ret = err_set(err, -EINVAL, "'%s' is no sample (1%% of the pages, or at least 100 pages)",
+		ret = err_set(err, -EINVAL,
+			      "'%s' is no sample (1%% of the pages, or at least 100 pages)",
 			      text);
 	opts->max_pages = ret ? 0 : (uint32_t)pages;
 	return ret;
@@ -95,7 +97,8 @@ static int curve_store(const struct replay_curves *c, struct result_key *key, co
 	}
 	for (size_t i = 0; i < nr_knees && !ret; i++) {
 		key->memory_pages = knees[i].memory_pages;
-		ret = store_knee(c->store, key, method, knees[i].miss_ratio, knees[i].drop_ratio, err);
+		ret = store_knee(c->store, key, method, knees[i].miss_ratio,
+				 knees[i].drop_ratio, err);
 	}
 	code = ret ? store_rollback(c->store, NULL) : store_commit(c->store, err);
 	return ret ? ret : code;
@@ -109,9 +112,11 @@ static int curve_print(struct out *out, const struct result_key *key, const char
 
 	for (size_t k = 0; k < nr && !ret && out; k++) {
 		const struct value values[] = {
-			VALUE_OF_TEXT(key->model), VALUE_OF_TEXT(key->params), VALUE_OF_TEXT(method),
+			VALUE_OF_TEXT(key->model), VALUE_OF_TEXT(key->params),
+			VALUE_OF_TEXT(method),
 			VALUE_OF_INT(points[k].memory_pages), VALUE_OF_REAL(points[k].miss_ratio),
-			points[k].stderr_ratio > 0 ? VALUE_OF_REAL(points[k].stderr_ratio) : VALUE_NONE,
+			points[k].stderr_ratio > 0 ? VALUE_OF_REAL(points[k].stderr_ratio) :
+						     VALUE_NONE,
 			VALUE_OF_INT(is_knee(knees, nr_knees, points[k].memory_pages)),
 		};
 
@@ -176,7 +181,8 @@ int replay_curves_run(const struct replay_curves *c, const struct replay_models 
 		if (sizes->nr)
 			ret = model_curve(c, model, sizes->pages, sizes->nr, out, err);
 		else
-			ret = model_curve(c, model, one_pass ? many : few, one_pass ? nr_many : nr_few,
+			ret = model_curve(c, model, one_pass ? many : few,
+					  one_pass ? nr_many : nr_few,
 					  out, err);
 	}
 	code = out ? out_end(out) : 0;

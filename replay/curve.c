@@ -92,7 +92,8 @@ static inline void tally_add(struct tally *t, uint32_t distance, uint32_t group)
 }
 
 /* A distance in a sample of @rate, counted for as many as it stands for. */
-static inline void tally_add_sampled(struct tally *t, uint32_t distance, double rate, uint32_t group)
+static inline void tally_add_sampled(struct tally *t, uint32_t distance, double rate,
+				     uint32_t group)
 {
 	double scaled = distance / rate;
 	uint32_t whole = distance == DISTANCE_NONE || scaled >= DISTANCE_NONE ? DISTANCE_NONE :
@@ -562,7 +563,8 @@ int curve_run(const struct demand_source *source, const struct grid_cell *cell,
 	int ret = -ENOMEM;
 
 	if (!cell->model || (!is_lru(cell) && opts->rate == 0))
-		return err_set(err, -EINVAL, "only lru has a curve in one pass (sample the stream for "
+		return err_set(err, -EINVAL,
+			       "only lru has a curve in one pass (sample the stream for "
 			       "'%s')", cell->model ? cell->model->name : cell->kernel->name);
 	around = sizes_around(sizes, nr_sizes, expected_rate(source, cell, opts), &nr_all);
 	if (around)
@@ -598,9 +600,11 @@ size_t curve_knees(const struct curve_point *p, size_t nr, struct curve_knee *kn
 		return 0;
 	for (size_t i = 0; i < nr; i++) {
 		while (nr_hull > 1) {
-			const struct curve_point *a = &p[hull[nr_hull - 2]], *b = &p[hull[nr_hull - 1]];
+			const struct curve_point *a = &p[hull[nr_hull - 2]];
+			const struct curve_point *b = &p[hull[nr_hull - 1]];
 
-			if ((b->miss_ratio - a->miss_ratio) * (p[i].memory_pages - b->memory_pages) <
+			if ((b->miss_ratio - a->miss_ratio) *
+			    (p[i].memory_pages - b->memory_pages) <
 			    (p[i].miss_ratio - b->miss_ratio) * (b->memory_pages - a->memory_pages))
 				break;
 			nr_hull--;
@@ -608,9 +612,12 @@ size_t curve_knees(const struct curve_point *p, size_t nr, struct curve_knee *kn
 		hull[nr_hull++] = i;
 	}
 	for (size_t i = 1; i + 1 < nr_hull; i++) {
-		const struct curve_point *a = &p[hull[i - 1]], *b = &p[hull[i]], *c = &p[hull[i + 1]];
-		double before = (a->miss_ratio - b->miss_ratio) / (b->memory_pages - a->memory_pages);
-		double after = (b->miss_ratio - c->miss_ratio) / (c->memory_pages - b->memory_pages);
+		const struct curve_point *a = &p[hull[i - 1]], *b = &p[hull[i]];
+		const struct curve_point *c = &p[hull[i + 1]];
+		double before = (a->miss_ratio - b->miss_ratio) /
+				(b->memory_pages - a->memory_pages);
+		double after = (b->miss_ratio - c->miss_ratio) /
+			       (c->memory_pages - b->memory_pages);
 
 		if (before < factor * after || last - b->miss_ratio < least_drop)
 			continue;

@@ -226,7 +226,8 @@ static int size_add(struct replay_sizes *list, double pages, const char *text, s
 	uint32_t *grown, value;
 
 	if (pages >= UINT32_MAX)
-		return err_set(err, -EINVAL, "'%s' is too large: at most %u pages", text, UINT32_MAX);
+		return err_set(err, -EINVAL, "'%s' is too large: at most %u pages", text,
+			       UINT32_MAX);
 	value = (uint32_t)floor(pages + 1e-6);
 	if (!value)
 		return err_set(err, -EINVAL, "'%s' is less than one page", text);

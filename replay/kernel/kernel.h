@@ -42,7 +42,7 @@ enum page_flag {
 	PG_SHADOW = 1 << 8,		/* evicted; links[page].next is its age */
 	PG_SEEN = 1 << 9,		/* was filled once: the next fill is not compulsory */
 	PG_MAPPED = 1 << 10,
-	PG_YOUNG = 1 << 11,		/* touched through a page table since it was last looked at */
+	PG_YOUNG = 1 << 11,		/* touched through a page table since last looked at */
 	PG_READAHEAD = 1 << 12,		/* the marker: touching it starts the next window */
 	PG_ANON = 1 << 13,
 	PG_DEMANDED = 1 << 14,		/* somebody asked for it since it came in */
@@ -68,7 +68,7 @@ struct lruvec {
 	/* Of anonymous pages [0] and file pages [1]. */
 	uint64_t nr_workingset_activate[2];
 	uint64_t refaults_snapshot[2];	/* the same as flushed, at the last reclaim */
-	uint64_t cost[2];		/* anon_cost, file_cost: what reclaiming them has cost lately */
+	uint64_t cost[2];		/* anon_cost, file_cost: what reclaiming them cost lately */
 	/* What memory.stat would say: true at the last flush of the statistics. */
 	uint64_t stat_pages[NR_LRU_LISTS];
 	uint64_t stat_workingset_activate[2];
@@ -157,7 +157,7 @@ struct linux_params {
 	int max_order;			/* of a folio; 0: single pages only; MAX_ORDER_RECORDED */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;
-	bool swap;			/* anonymous pages are replayed, and there is swap for them */
+	bool swap;			/* anonymous pages are replayed, with swap for them */
 	uint64_t swappiness;
 	/* mglru.c only */
 	uint64_t min_lru_batch_pages, max_lru_batch_pages;
@@ -190,7 +190,7 @@ struct kernel_counts {
 /* mglru.c */
 enum { MIN_NR_GENS = 2, MAX_NR_GENS = 4, MAX_NR_TIERS = 4, MAX_ISOLATED = 256 };
 
-/* Of one lruvec, file pages. The controller's figures by tier, pages; the current ones since min_seq. */
+/* Of one lruvec, file pages. The controller's figures by tier; the current ones since min_seq. */
 struct lru_gen {
 	uint64_t max_seq, min_seq;
 	uint64_t avg_refaulted[MAX_NR_TIERS], avg_total[MAX_NR_TIERS];

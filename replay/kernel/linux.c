@@ -76,9 +76,11 @@ static const char *const orders[] = {
 	{ "max_io", PARAM_BYTES, P(io_bytes), "0", 0, 1e9, "bytes",				\
 	  "largest request of the device (max_sectors_kb); 0: as recorded, else 1280K", NULL },	\
 	{ "ra_rules", PARAM_ENUM, P(ra_rules), RULES, 0, 0, NULL,				\
-	  "whose windows: those up to 6.10 (6.1), up to 6.15 (6.12) or later (6.18)", ra_rules },	\
+	  "whose windows: those up to 6.10 (6.1), up to 6.15 (6.12) or later (6.18)",		\
+	  ra_rules },										\
 	{ "max_order", PARAM_ENUM, P(max_order), "recorded", 0, 0, NULL,			\
-	  "largest folio, as a power of two of pages; recorded: as large as were seen", orders },	\
+	  "largest folio, as a power of two of pages; recorded: as large as were seen",		\
+	  orders },										\
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
@@ -91,7 +93,7 @@ static const char *const orders[] = {
 	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
 	  "memory.swappiness, where there is swap", NULL }
 
-/* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and its backports. AGE: stop after aging, since 6.8. */
+/* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and backports. AGE: stop after aging, 6.8. */
 #define MGLRU_PARAMS(INSERT, PROTECT, AGE)							\
 	{ "min_batch", PARAM_U64, P(min_lru_batch_pages), "64", 1, MAX_ISOLATED, "pages",	\
 	  "pages isolated at a time (MIN_LRU_BATCH)", NULL },					\
@@ -363,7 +365,7 @@ struct file_state *page_file(struct kernel_model *m, uint32_t page)
 	return &m->files[m->extent_file[page_extent(m, page) - m->extents]];
 }
 
-/* The first page of the folio that @page, which is resident, is in. Folios are aligned in the file. */
+/* The first page of the folio that @page, a resident one, is in. Folios are aligned in the file. */
 uint32_t folio_head(struct kernel_model *m, uint32_t page)
 {
 	const struct replay_extent *e;
@@ -658,7 +660,8 @@ static bool record_has_pages(enum demand_op op)
 }
 
 /* Asks for the state of the pages of the record some ahead: most have not been touched for long. */
-PREFETCHING void prefetch_record(const struct kernel_model *m, const struct demand_block *block, size_t i)
+PREFETCHING void prefetch_record(const struct kernel_model *m, const struct demand_block *block,
+				size_t i)
 {
 	size_t ahead = i + RECORDS_AHEAD < block->nr ? i + RECORDS_AHEAD : block->nr - 1;
 	uint32_t page = block->page[ahead];

@@ -27,7 +27,8 @@ static int writeback_init(struct kernel_model *m)
 	if (!m->dirty || !m->dirtied_ms)
 		return -ENOMEM;
 	m->dirty[m->nr_ids] = (struct links){ .next = m->nr_ids, .prev = m->nr_ids };
-	m->metadata_bytes += (sizeof(*m->dirty) + sizeof(*m->dirtied_ms)) * ((uint64_t)m->nr_ids + 1);
+	m->metadata_bytes += (sizeof(*m->dirty) + sizeof(*m->dirtied_ms)) *
+			     ((uint64_t)m->nr_ids + 1);
 	return 0;
 }
 
