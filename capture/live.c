@@ -251,16 +251,27 @@ static int make_memcg(struct live *l, struct err *err)
 	return code ? code : memcg_fresh_enter(&l->memcg, l->child, err);
 }
 
+/* What was captured: the command, else whom it followed. NULL without memory; the caller frees. */
 static char *input_text(const struct live_opts *opts)
 {
-	size_t bytes = 1, used = 0;
-	char *text;
+	size_t bytes = 0;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &bytes);
 
+	if (!f)
+		return NULL;
 	for (char *const *word = opts->command; word && *word; word++)
-		bytes += strlen(*word) + 1;
-	text = calloc(1, bytes);
-	for (char *const *word = opts->command; text && word && *word; word++)
-		used += (size_t)sprintf(text + used, "%s%s", used ? " " : "", *word);
+		fprintf(f, "%s%s", word == opts->command ? "" : " ", *word);
+	for (int i = 0; !opts->command && i < opts->nr_pids; i++)
+		fprintf(f, "%s%u", i ? "," : "pid ", opts->pids[i]);
+	if (!opts->command && opts->cgroup)
+		fprintf(f, "%scgroup %s", opts->nr_pids ? " and " : "", opts->cgroup);
+	if (!opts->command && !opts->nr_pids && !opts->cgroup)
+		fputs("the whole system", f);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
 	return text;
 }
 

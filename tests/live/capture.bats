@@ -61,6 +61,7 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	wait
 	[ "$(db_int "$dir/x.db" "SELECT count(*) > 1000 FROM page_event JOIN file ON file.id = file_id WHERE op = 'read' AND path = '$dir/file'")" = 1 ]
 	[ "$(db_int "$dir/x.db" "SELECT count(*) FROM page_event JOIN file ON file.id = file_id WHERE op = 'read' AND path = '$dir/other'")" = 0 ]
+	"$pagereel" info "$dir/x.db" | grep -q '^capture 1: live of pid [0-9]'
 }
 
 @test "--cgroup follows tasks that enter it later" {
