@@ -164,27 +164,32 @@ static int errors_print(const struct analyze_args *args, struct err *err)
 	return code;
 }
 
+/* The models of kernels before 6 have no readahead, and in the others it can be turned off. */
+static bool reads_ahead(const char *label)
+{
+	/* "capture 2 linux-6.18" in a table of several captures */
+	const char *model = strstr(label, "linux-");
+
+	return model && (model == label || model[-1] == ' ') && !strstr(label, "readahead=off") &&
+	       strncmp(model, "linux-2.", strlen("linux-2."));
+}
+
 /* Is there a model that reads ahead beside one that takes single pages? */
 static bool is_mixed(const struct grid *grid)
 {
-	int nr_linux = 0;
+	int nr_ahead = 0;
 
-	for (int i = 0; i < grid->nr_labels; i++) {
-		const char *label = grid->labels[i], *model = strstr(label, "linux-");
-
-		/* "capture 2 linux-6.18" in a table of several captures */
-		nr_linux += model && (model == label || model[-1] == ' ') &&
-			    !strstr(label, "readahead=off");
-	}
-	return nr_linux && nr_linux < grid->nr_labels;
+	for (int i = 0; i < grid->nr_labels; i++)
+		nr_ahead += reads_ahead(grid->labels[i]);
+	return nr_ahead && nr_ahead < grid->nr_labels;
 }
 
 static void kinds_note_print(const struct grid *grid)
 {
 	if (is_mixed(grid))
-		printf("\nnote: the linux models read ahead (hits of pages nobody asked for yet, "
-		       "more fills), the textbook models and opt see single pages on demand: "
-		       "compare fills or reclaim CPU within a kind\n");
+		printf("\nnote: the linux models with readahead bring in pages nobody asked for "
+		       "yet (more hits, more fills), the textbook models and opt see single pages "
+		       "on demand: compare fills or reclaim CPU within a kind\n");
 }
 
 int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err)
