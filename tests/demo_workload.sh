@@ -7,6 +7,7 @@ mkdir -p "$1"
 db=$1/orders.db
 sqlite3 "$db" >/dev/null <<'SQL'
 pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-2000; pragma mmap_size=0;
+drop table if exists orders;
 create table orders(id integer primary key, customer int, amount int, note text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 320000)
 insert into orders select i, abs(random()) % 40000, abs(random()) % 9999, hex(randomblob(90)) from n;
