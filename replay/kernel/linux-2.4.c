@@ -22,16 +22,9 @@
  * the address spaces are one, in order of page ids, and one call goes round at most once; pages
  * with buffers are not told apart; slab is not reclaimed (it belongs to kernel_bytes).
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "replay/kernel/vm2002.h"
 
 enum { DEF_PRIORITY = 6 };
-
-struct kernel_model {
-	struct vm vm;
-};
 
 static void refill_inactive(struct vm *vm, int64_t nr_pages)
 {
@@ -134,40 +127,14 @@ static void balance(struct vm *vm)
 		idle = try_to_free_pages(vm) > 0 ? 0 : idle + 1;
 }
 
-static struct kernel_model *linux_2_4_create(const struct kernel_config *config, int *code,
-					     struct err *err)
-{
-	struct kernel_model *m = calloc(1, sizeof(*m));
+static const struct vm_policy policy = {
+	.name = "linux-2.4",
+	.balance = balance,
+};
 
-	*code = m ? vm_init(&m->vm, config, err) : err_set(err, -ENOMEM, "no memory for linux-2.4");
-	if (*code) {
-		free(m);
-		return NULL;
-	}
-	return m;
-}
-
-static int linux_2_4_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
-			  struct err *err)
+static struct kernel_model *create(const struct kernel_config *config, int *code, struct err *err)
 {
-	return vm_feed(&m->vm, block, hit, false, balance, err);
-}
-
-static void linux_2_4_counters(const struct kernel_model *m, struct replay_counters *out)
-{
-	*out = m->vm.n;
-}
-
-static int linux_2_4_costs(const struct kernel_model *m, struct replay_cost *out, int max)
-{
-	return vm_costs(&m->vm, out, max);
-}
-
-static void linux_2_4_destroy(struct kernel_model *m)
-{
-	if (m)
-		vm_release(&m->vm);
-	free(m);
+	return vm_create(config, &policy, code, err);
 }
 
 const struct kernel_ops linux_2_4_ops = {
@@ -176,9 +143,9 @@ const struct kernel_ops linux_2_4_ops = {
 	.source = "Linux 2.4.19: try_to_free_pages(), shrink_cache(), swap_out()",
 	.params = vm_params_2_4,
 	.params_bytes = sizeof(struct vm_params),
-	.create = linux_2_4_create,
-	.feed = linux_2_4_feed,
-	.counters = linux_2_4_counters,
-	.costs = linux_2_4_costs,
-	.destroy = linux_2_4_destroy,
+	.create = create,
+	.feed = vm_feed,
+	.counters = vm_counters,
+	.costs = vm_costs,
+	.destroy = vm_destroy,
 };

@@ -27,16 +27,9 @@
  * mm/vmscan.c, mm/swap.c of 2.5.52. Approximations: those of vm2002.c; slab is part of
  * kernel_bytes.
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "replay/kernel/vm2002.h"
 
 enum { DEF_PRIORITY = 12 };
-
-struct kernel_model {
-	struct vm vm;
-};
 
 /* page_referenced(): tests and clears PG_referenced and the accessed bit. */
 static bool page_referenced(struct vm *vm, uint32_t page)
@@ -131,40 +124,15 @@ static void balance(struct vm *vm)
 	}
 }
 
-static struct kernel_model *linux_2_5_create(const struct kernel_config *config, int *code,
-					     struct err *err)
-{
-	struct kernel_model *m = calloc(1, sizeof(*m));
+static const struct vm_policy policy = {
+	.name = "linux-2.5",
+	.balance = balance,
+	.anon_active = true,
+};
 
-	*code = m ? vm_init(&m->vm, config, err) : err_set(err, -ENOMEM, "no memory for linux-2.5");
-	if (*code) {
-		free(m);
-		return NULL;
-	}
-	return m;
-}
-
-static int linux_2_5_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
-			  struct err *err)
+static struct kernel_model *create(const struct kernel_config *config, int *code, struct err *err)
 {
-	return vm_feed(&m->vm, block, hit, true, balance, err);
-}
-
-static void linux_2_5_counters(const struct kernel_model *m, struct replay_counters *out)
-{
-	*out = m->vm.n;
-}
-
-static int linux_2_5_costs(const struct kernel_model *m, struct replay_cost *out, int max)
-{
-	return vm_costs(&m->vm, out, max);
-}
-
-static void linux_2_5_destroy(struct kernel_model *m)
-{
-	if (m)
-		vm_release(&m->vm);
-	free(m);
+	return vm_create(config, &policy, code, err);
 }
 
 const struct kernel_ops linux_2_5_ops = {
@@ -173,9 +141,9 @@ const struct kernel_ops linux_2_5_ops = {
 	.source = "Linux 2.5.52: balance_pgdat(), refill_inactive_zone(), shrink_list()",
 	.params = vm_params_2_5,
 	.params_bytes = sizeof(struct vm_params),
-	.create = linux_2_5_create,
-	.feed = linux_2_5_feed,
-	.counters = linux_2_5_counters,
-	.costs = linux_2_5_costs,
-	.destroy = linux_2_5_destroy,
+	.create = create,
+	.feed = vm_feed,
+	.counters = vm_counters,
+	.costs = vm_costs,
+	.destroy = vm_destroy,
 };

@@ -45,12 +45,13 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-int vm_init(struct vm *vm, const struct kernel_config *config, struct err *err)
+static int init(struct vm *vm, const struct kernel_config *config,
+		const struct vm_policy *policy, struct err *err)
 {
 	const struct vm_params *params = config->params;
 	int64_t kernel = params->kernel_bytes / PAGE_BYTES;
 
-	*vm = (struct vm){ .params = *params, .nr_ids = config->nr_ids };
+	*vm = (struct vm){ .policy = policy, .params = *params, .nr_ids = config->nr_ids };
 	vm->total_pages = config->capacity_pages;
 	vm->free_pages = vm->total_pages - kernel;
 	vm->pages_min = clamp(vm->total_pages / 128, 20, 255);
@@ -62,10 +63,8 @@ int vm_init(struct vm *vm, const struct kernel_config *config, struct err *err)
 			       (long long)kernel);
 	vm->flags = calloc((size_t)vm->nr_ids + 1, sizeof(*vm->flags));
 	vm->links = calloc((size_t)vm->nr_ids + 2, sizeof(*vm->links));
-	if (!vm->flags || !vm->links) {
-		vm_release(vm);
+	if (!vm->flags || !vm->links)
 		return err_set(err, -ENOMEM, "no memory for %u pages", vm->nr_ids);
-	}
 	for (int active = 0; active < 2; active++)
 		vm->links[vm_head(vm, active)] =
 			(struct vm_links){ vm_head(vm, active), vm_head(vm, active) };
@@ -73,12 +72,26 @@ int vm_init(struct vm *vm, const struct kernel_config *config, struct err *err)
 	return 0;
 }
 
-void vm_release(struct vm *vm)
+void vm_destroy(struct kernel_model *m)
 {
-	free(vm->flags);
-	free(vm->links);
-	vm->flags = NULL;
-	vm->links = NULL;
+	if (!m)
+		return;
+	free(m->vm.flags);
+	free(m->vm.links);
+	free(m);
+}
+
+struct kernel_model *vm_create(const struct kernel_config *config, const struct vm_policy *policy,
+			       int *code, struct err *err)
+{
+	struct kernel_model *m = calloc(1, sizeof(*m));
+
+	*code = m ? init(&m->vm, config, policy, err) :
+		    err_set(err, -ENOMEM, "no memory for %s", policy->name);
+	if (!*code)
+		return m;
+	vm_destroy(m);
+	return NULL;
 }
 
 static void link_after(struct vm *vm, uint32_t at, uint32_t page)
@@ -194,11 +207,11 @@ static void set_dirty(struct vm *vm, uint32_t page)
 		write_back_all(vm);
 }
 
-static int alloc_page(struct vm *vm, vm_balance_fn balance, struct err *err)
+static int alloc_page(struct vm *vm, struct err *err)
 {
 	if (vm->free_pages <= vm->pages_low) {
 		vm->nr_reclaims++;
-		balance(vm);
+		vm->policy->balance(vm);
 	}
 	if (vm->free_pages <= 0)
 		return err_set(err, -ENODATA, "out of memory: %lld pages, %lld of them anonymous, "
@@ -209,11 +222,10 @@ static int alloc_page(struct vm *vm, vm_balance_fn balance, struct err *err)
 }
 
 /* A page comes in: read, written whole, zero-filled or from swap. */
-static int fill_page(struct vm *vm, uint32_t page, enum demand_op op, bool anon_active,
-		     vm_balance_fn balance, struct err *err)
+static int fill_page(struct vm *vm, uint32_t page, enum demand_op op, struct err *err)
 {
 	bool anon = op == DEMAND_ANON;
-	int ret = alloc_page(vm, balance, err);
+	int ret = alloc_page(vm, err);
 
 	if (ret)
 		return ret;
@@ -225,7 +237,7 @@ static int fill_page(struct vm *vm, uint32_t page, enum demand_op op, bool anon_
 	vm->n.resident_pages++;
 	vm->flags[page] |= VM_RESIDENT | VM_SEEN | (anon ? VM_ANON : 0);
 	vm->nr_anon += anon;
-	vm_list_add(vm, page, anon && anon_active);
+	vm_list_add(vm, page, anon && vm->policy->anon_active);
 	if (anon && !(vm->flags[page] & VM_SWAPPED))
 		set_dirty(vm, page);
 	return 0;
@@ -255,7 +267,7 @@ static void touch_page(struct vm *vm, uint32_t page, enum demand_op op, bool fil
 }
 
 static int access_page(struct vm *vm, uint32_t page, enum demand_op op, uint8_t *hit,
-		       bool anon_active, vm_balance_fn balance, struct err *err)
+		       struct err *err)
 {
 	bool resident = vm->flags[page] & VM_RESIDENT;
 	int ret = 0;
@@ -266,7 +278,7 @@ static int access_page(struct vm *vm, uint32_t page, enum demand_op op, uint8_t 
 	if (hit)
 		*hit = resident;
 	if (!resident)
-		ret = fill_page(vm, page, op, anon_active, balance, err);
+		ret = fill_page(vm, page, op, err);
 	if (!ret)
 		touch_page(vm, page, op, !resident);
 	return ret;
@@ -279,8 +291,7 @@ static void truncate_page(struct vm *vm, uint32_t page)
 	vm->flags[page] &= VM_SEEN;
 }
 
-static int side_record(struct vm *vm, uint32_t page, enum demand_op op, bool anon_active,
-		       vm_balance_fn balance, struct err *err)
+static int side_record(struct vm *vm, uint32_t page, enum demand_op op, struct err *err)
 {
 	bool resident = vm->flags[page] & VM_RESIDENT;
 	int ret = 0;
@@ -288,7 +299,7 @@ static int side_record(struct vm *vm, uint32_t page, enum demand_op op, bool ano
 	if (op == DEMAND_TRUNCATE) {
 		truncate_page(vm, page);
 	} else if (op == DEMAND_READAHEAD && !resident) {
-		ret = fill_page(vm, page, op, anon_active, balance, err);
+		ret = fill_page(vm, page, op, err);
 		vm->n.fills_undemanded++;
 	} else if (op == DEMAND_FSYNC && resident) {
 		vm_clean(vm, page);
@@ -298,9 +309,11 @@ static int side_record(struct vm *vm, uint32_t page, enum demand_op op, bool ano
 	return ret;
 }
 
-int vm_feed(struct vm *vm, const struct demand_block *block, uint8_t *hit, bool anon_active,
-	    vm_balance_fn balance, struct err *err)
+int vm_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
+	    struct err *err)
 {
+	struct vm *vm = &m->vm;
+
 	for (size_t i = 0; i < block->nr; i++) {
 		enum demand_op op = block->op ? block->op[i] : DEMAND_READ;
 		uint32_t run = block->run ? block->run[i] : 1, first = block->page[i];
@@ -315,10 +328,9 @@ int vm_feed(struct vm *vm, const struct demand_block *block, uint8_t *hit, bool 
 			int ret;
 
 			if (demand_op_is_access(op))
-				ret = access_page(vm, page, op, hit ? hit++ : NULL, anon_active,
-						  balance, err);
+				ret = access_page(vm, page, op, hit ? hit++ : NULL, err);
 			else
-				ret = side_record(vm, page, op, anon_active, balance, err);
+				ret = side_record(vm, page, op, err);
 			if (ret)
 				return ret;
 		}
@@ -326,8 +338,14 @@ int vm_feed(struct vm *vm, const struct demand_block *block, uint8_t *hit, bool 
 	return 0;
 }
 
-int vm_costs(const struct vm *vm, struct replay_cost *out, int max)
+void vm_counters(const struct kernel_model *m, struct replay_counters *out)
 {
+	*out = m->vm.n;
+}
+
+int vm_costs(const struct kernel_model *m, struct replay_cost *out, int max)
+{
+	const struct vm *vm = &m->vm;
 	const struct replay_cost costs[] = {
 		{ "lookup", "lookup.page", vm->n.accesses },
 		{ "fill", "fill.page", vm->n.fills },

@@ -33,7 +33,17 @@ struct vm_links {
 	uint32_t next, prev;
 };
 
+struct vm;
+
+/* What the two kernels do differently. */
+struct vm_policy {
+	const char *name;
+	void (*balance)(struct vm *vm);	/* reclaims towards pages_high */
+	bool anon_active;		/* new anonymous pages start on the active list (2.5) */
+};
+
 struct vm {
+	const struct vm_policy *policy;
 	struct vm_params params;
 	uint32_t nr_ids;
 	int64_t total_pages, free_pages;
@@ -50,11 +60,9 @@ struct vm {
 	uint64_t nr_refilled, nr_ptes, nr_reclaims;
 };
 
-/* Reclaims towards pages_high. */
-typedef void (*vm_balance_fn)(struct vm *vm);
-
-int vm_init(struct vm *vm, const struct kernel_config *config, struct err *err);
-void vm_release(struct vm *vm);
+struct kernel_model {
+	struct vm vm;
+};
 
 static inline uint32_t vm_head(const struct vm *vm, bool active)
 {
@@ -74,14 +82,16 @@ void vm_set_mapped(struct vm *vm, uint32_t page, bool mapped);
 void vm_clean(struct vm *vm, uint32_t page);		/* writes it; counts */
 void vm_free_page(struct vm *vm, uint32_t page);	/* evicts it */
 
-/*
- * Feeds a block. @anon_active: new anonymous pages start on the active list (2.5). mark is
- * mark_page_accessed(), the same in both.
- */
-int vm_feed(struct vm *vm, const struct demand_block *block, uint8_t *hit, bool anon_active,
-	    vm_balance_fn balance, struct err *err);
-void vm_mark_accessed(struct vm *vm, uint32_t page);
-int vm_costs(const struct vm *vm, struct replay_cost *out, int max);
+void vm_mark_accessed(struct vm *vm, uint32_t page);	/* mark_page_accessed() */
+
+/* struct kernel_ops of both; create() of each names its policy. */
+struct kernel_model *vm_create(const struct kernel_config *config, const struct vm_policy *policy,
+			       int *code, struct err *err);
+int vm_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
+	    struct err *err);
+void vm_counters(const struct kernel_model *m, struct replay_counters *out);
+int vm_costs(const struct kernel_model *m, struct replay_cost *out, int max);
+void vm_destroy(struct kernel_model *m);
 
 extern const struct param vm_params_2_4[], vm_params_2_5[];
 
