@@ -175,6 +175,7 @@ struct writer {
 	struct err err;		/* of code */
 	bool in_transaction;
 	uint64_t begun_ns, pending_bytes;
+	uint64_t peak_bytes;	/* store_peak_bytes() at the last commit */
 	uint64_t pending_events, pending_from_ns;	/* of the open transaction */
 	uint64_t nr_unwritten, unwritten_from_ns;	/* events that a stopped writer dropped */
 	_Atomic int code;	/* what stopped it */

@@ -21,7 +21,7 @@
 
 enum {
 	RESERVE_BYTES = 512 * 1024,
-	LAST_WORDS_BYTES = 64 * 1024,	/* kept free below --max-size */
+	LAST_WORDS_BYTES = 192 * 1024,	/* kept free below --max-size */
 	MAX_FIELDS = 128,
 };
 
@@ -174,14 +174,6 @@ static void earlier(uint64_t *from_ns, uint64_t other_ns)
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static int check_size(struct writer *w, size_t more_bytes)
-{
-	if (!w->max_bytes || atomic_load(&w->file_bytes) + w->pending_bytes + more_bytes +
-	    LAST_WORDS_BYTES < w->max_bytes)
-		return 0;
-	return err_set(&w->err, -EFBIG, "the limit of --max-size is reached");
-}
-
 /*
  * Which events are recorded, and how many the drain has seen: with each commit, so that a killed
  * capture says what it holds. Once events were dropped, what is in the file is not counted.
@@ -219,10 +211,41 @@ static int commit(struct writer *w)
 		code = store_commit(w->store, &w->err);
 	}
 	atomic_store(&w->file_bytes, store_file_bytes(w->store));
+	w->peak_bytes = w->max_bytes ? store_peak_bytes(w->store) : 0;
 	w->pending_bytes = 0;
 	if (!code)
 		w->pending_events = w->pending_from_ns = 0;
 	return code;
+}
+
+/*
+ * What is written next stands in the log and, once that is checkpointed, in the database as well,
+ * so it counts twice. A log that takes a large part of the room is emptied before giving up.
+ */
+static bool has_room(const struct writer *w, size_t more_bytes)
+{
+	return w->peak_bytes + 2 * (w->pending_bytes + more_bytes) + LAST_WORDS_BYTES <
+	       w->max_bytes;
+}
+
+static int make_room(struct writer *w, size_t more_bytes)
+{
+	uint64_t before;
+	int code;
+
+	if (!w->max_bytes || has_room(w, more_bytes))
+		return 0;
+	code = commit(w);
+	if (code || has_room(w, more_bytes))
+		return code;
+	before = w->peak_bytes;
+	code = store_checkpoint(w->store, &w->err);
+	if (code)
+		return code;
+	w->peak_bytes = store_peak_bytes(w->store);
+	if (has_room(w, more_bytes) && before - w->peak_bytes > w->max_bytes / 8)
+		return 0;
+	return err_set(&w->err, -EFBIG, "the limit of --max-size is reached");
 }
 
 static void drop(struct writer *w, uint64_t nr, uint64_t from_ns)
@@ -234,7 +257,7 @@ static void drop(struct writer *w, uint64_t nr, uint64_t from_ns)
 
 static int write_or_drop(struct writer *w, const struct item *item)
 {
-	int code = check_size(w, item->bytes);
+	int code = make_room(w, item->bytes);
 	uint64_t from_ns = 0, nr = item_events(item, &from_ns);
 
 	if (!code && !w->in_transaction) {
@@ -275,6 +298,7 @@ static void *writer_thread(void *arg)
 
 	atomic_store(&w->tid, gettid());
 	pthread_setname_np(pthread_self(), "pagereel-write");
+	w->peak_bytes = w->max_bytes ? store_peak_bytes(w->store) : 0;
 	while (!closed) {
 		struct item *items = queue_take_all(w->queue, 100, &closed);
 		int code = 0;

@@ -198,6 +198,9 @@ static int check(const struct live_opts *opts, struct err *err)
 		return err_set(err, -EINVAL, "--memory needs a command to run in it (-- COMMAND)");
 	if (opts->ring_bytes && opts->ring_bytes < 4096)
 		return err_set(err, -EINVAL, "a ring buffer has at least 4K");
+	if (opts->max_bytes && opts->max_bytes < 1 << 20)
+		return err_set(err, -EINVAL, "--max-size is at least 1M: an empty database and its "
+			       "log take half of that");
 	if (!opts->command && !opts->nr_events && !opts->nr_pids && !opts->cgroup &&
 	    !opts->duration_ns)
 		return err_set(err, -EINVAL, "what to record? (-- COMMAND, -p PID, --cgroup PATH, "

@@ -44,6 +44,16 @@ int store_rollback(struct store *store, struct err *err);
 
 /* Bytes of database plus write-ahead log on disk. */
 uint64_t store_file_bytes(const struct store *store);
+
+/*
+ * Bytes that the database, its write-ahead log and its index take on disk at most until the log is
+ * emptied, if nothing more is written: a checkpoint copies the log's pages while the log is still
+ * there. Open transactions count with the pages that they have added.
+ */
+uint64_t store_peak_bytes(struct store *store);
+
+/* Moves the write-ahead log into the database and empties it; leaves it while someone else reads. */
+int store_checkpoint(struct store *store, struct err *err);
 const char *store_path(const struct store *store);
 
 /* ---- queries: SQL comes from schema/ and analyze/ .sql files or from the user whole ---------------- */

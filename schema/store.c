@@ -626,6 +626,38 @@ uint64_t store_file_bytes(const struct store *store)
 	return bytes;
 }
 
+static uint64_t size_of(const struct store *store, const char *suffix)
+{
+	char *path = side_path(store->path, suffix);
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (path && !stat(path, &st))
+		bytes = (uint64_t)st.st_size;
+	free(path);
+	return bytes;
+}
+
+uint64_t store_peak_bytes(struct store *store)
+{
+	int64_t nr_pages = 0, page_bytes = 0;
+	bool found;
+
+	if (store_get_int(store, "PRAGMA page_count", NULL, 0, &nr_pages, &found, NULL) ||
+	    store_get_int(store, "PRAGMA page_size", NULL, 0, &page_bytes, &found, NULL))
+		return store_file_bytes(store);
+	return (uint64_t)(nr_pages * page_bytes) + size_of(store, "-wal") +
+	       size_of(store, "-shm");
+}
+
+int store_checkpoint(struct store *store, struct err *err)
+{
+	int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+	return rc == SQLITE_OK || rc == SQLITE_BUSY ? 0 :
+	       store_fail(store, rc, err, "cannot write");
+}
+
 const char *store_path(const struct store *store)
 {
 	return store->path;

@@ -242,6 +242,9 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	[ "$(status_of "$dir/x.db")" = size-limit ]
 	integrity "$dir/x.db"
 	assert_nothing_left
+	run "$pagereel" capture -o "$dir/y.db" --max-size 512K -- true
+	[ "$status" = 2 ]
+	[[ "$output" == *"at least 1M"* ]]
 }
 
 @test "--max-cpu thins the page stream by page index and says so" {

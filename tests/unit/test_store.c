@@ -434,6 +434,33 @@ static void values_survive_binding(void **state)
 	store_close(store, NULL);
 }
 
+/* What a limit on the size rests on: the log's pages are on disk twice while they are copied. */
+static void database_and_log_never_pass_the_stated_peak(void **state)
+{
+	struct store *store = create();
+	int64_t id = begin_capture(store);
+	uint64_t peak;
+
+	for (int i = 0; i < 4000; i++) {
+		assert_int_equal(store_begin(store, NULL), 0);
+		assert_int_equal(store_context(store, id, i, "sample", "host", "key",
+					       VALUE_OF_INT(i), NULL), 0);
+		if (i % 40 == 39)
+			assert_int_equal(store_commit(store, NULL), 0);
+	}
+	peak = store_peak_bytes(store);
+	assert_true(store_file_bytes(store) < peak);
+	/* the whole log is still to be copied */
+	assert_true(peak > (uint64_t)get(store, "SELECT page_count * 4096 FROM pragma_page_count") +
+		    65536);
+	assert_int_equal(store_checkpoint(store, NULL), 0);
+	assert_true(store_file_bytes(store) <= peak);
+	assert_int_equal(store_file_bytes(store),
+			 get(store, "SELECT page_count * 4096 FROM pragma_page_count"));
+	assert_true(store_peak_bytes(store) < peak);
+	assert_int_equal(store_close(store, NULL), 0);
+}
+
 static void rollback_leaves_nothing(void **state)
 {
 	struct store *store = create();
@@ -617,6 +644,7 @@ int main(void)
 		TEST(file_keeps_what_is_known_when_updated),
 		TEST(task_rows_follow_exec_and_cgroup_changes),
 		TEST(values_survive_binding),
+		TEST(database_and_log_never_pass_the_stated_peak),
 		TEST(rollback_leaves_nothing),
 		TEST(version_1_is_upgraded_to_what_is_made_new),
 		TEST(failed_upgrade_leaves_the_old_file),
