@@ -20,6 +20,8 @@
 
 #include "schema/store_event.h"
 
+extern const char sql_schema_cases[];
+
 struct merge_table {
 	const char *name;
 	const char *key;	/* the column that says whose a row is */
@@ -489,6 +491,24 @@ static int copy_event_types(struct merge *m, struct err *err)
 	return code;
 }
 
+/* ---- case studies ---------------------------------------------------------------------------- */
+
+/* What `pagereel case -o` stored, in databases of cases only: the table is made here if need be. */
+static int copy_case_values(struct merge *m, struct err *err)
+{
+	static const struct merge_table table = { "case_value", "capture_id" };
+	int64_t one;
+	bool found;
+	int code;
+
+	code = store_get_int(m->from, "SELECT 1 FROM sqlite_schema WHERE type = 'table'"
+			     " AND name = 'case_value'", NULL, 0, &one, &found, err);
+	if (code || !found)
+		return code;
+	code = store_exec(m->into, sql_schema_cases, err);
+	return code ? code : copy_table(m, &table, m->from_capture, err);
+}
+
 /* ---- streams and results --------------------------------------------------------------------- */
 
 static int find_stream(struct merge *m, const char *selector, bool *found, struct err *err)
@@ -619,6 +639,8 @@ static int merge_capture(struct merge *m, const char *uuid, struct err *err)
 			code = copy_events(m, err);
 		if (!code)
 			code = copy_event_types(m, err);
+		if (!code)
+			code = copy_case_values(m, err);
 	}
 	return code ? code : copy_streams(m, err);
 }

@@ -22,6 +22,19 @@ setup() {
 	[ "$(rows "$t/all.db" "PRAGMA integrity_check")" = ok ]
 }
 
+@test "the figures of case studies come along, each with its own capture" {
+	./pagereel case kswapd-slab --set superblocks=5 -o "$t/a.db" >/dev/null
+	./pagereel case kswapd-slab --set superblocks=7 -o "$t/b.db" >/dev/null
+	synth "$t/c.db" 'loop:file=1M,accesses=1K'
+	./pagereel merge -o "$t/all.db" "$t/c.db" "$t/a.db" "$t/b.db"
+	q='SELECT section, item, measure, value FROM case_value WHERE measure IS NOT NULL'
+	[ -n "$(rows "$t/a.db" "$q")" ]
+	[ "$(rows "$t/all.db" "$q AND capture_id = 2 ORDER BY item")" = "$(rows "$t/a.db" "$q ORDER BY item")" ]
+	[ "$(rows "$t/all.db" "$q AND capture_id = 3 ORDER BY item")" = "$(rows "$t/b.db" "$q ORDER BY item")" ]
+	./pagereel merge -o "$t/all.db" --append "$t/a.db"
+	[ "$(rows "$t/all.db" "SELECT count(DISTINCT capture_id) FROM case_value")" = 2 ]
+}
+
 @test "an input that is the output, or that does not open, costs no file" {
 	synth "$t/a.db" 'seq:file=1M'
 	synth "$t/old.db" 'seq:file=2M'
