@@ -56,6 +56,7 @@ struct replay_surroundings {
 	struct replay_context context;
 	struct replay_extent *extents;
 	size_t nr_extents;
+	uint64_t *stats_flush_ns;
 };
 
 int replay_surroundings_read(struct store *store, const struct demand_info *info,

@@ -209,7 +209,7 @@ static void fact_take(struct query *query, struct replay_context *context)
 }
 
 /* schema/replay_context.sql: rows of (fact, value), the facts by the names above. */
-extern const char sql_schema_replay_context[];
+extern const char sql_schema_replay_context[], sql_schema_replay_flushes[];
 
 static int context_read(struct store *store, const struct demand_info *info, const char *path,
 			struct replay_context *context, struct err *err)
@@ -250,22 +250,40 @@ static int has_event(struct store *store, int64_t capture_id, const char *event,
 	return ret;
 }
 
-/* When the worker flushed the memcg statistics for the first time, if that was recorded. */
-static int flush_read(struct store *store, const struct demand_info *info,
-		      struct replay_context *context, struct err *err)
+/* When the memcg statistics were flushed: by the worker, and when sampled (replay_flushes.sql). */
+static int flushes_read(struct store *store, const struct demand_info *info, const char *path,
+			struct replay_surroundings *around, struct err *err)
 {
-	const struct value values[] = { VALUE_OF_INT(info->capture_id),
-					VALUE_OF_INT((int64_t)info->first_ts_ns) };
-	int64_t ts_ns = 0;
-	bool has, found;
+	size_t nr = 0, room = 0;
+	struct query *query;
+	bool has;
 	int ret = has_event(store, info->capture_id, "memcg_flush_stats", &has, err);
 
 	if (ret || !has)
 		return ret;
-	ret = store_get_int(store, "SELECT min(ts_ns) FROM memcg_flush_stats WHERE capture_id = ?1"
-			    " AND ts_ns >= ?2 AND force", values, 2, &ts_ns, &found, err);
-	if (!ret && found && ts_ns > 0)
-		context->stats_flush_ns = (uint64_t)ts_ns;
+	ret = query_open(store, &query, sql_schema_replay_flushes, err);
+	if (ret)
+		return ret;
+	query_bind_name(query, ":capture_id", VALUE_OF_INT(info->capture_id));
+	query_bind_name(query, ":from_ns", VALUE_OF_INT((int64_t)info->first_ts_ns));
+	query_bind_name(query, ":path", VALUE_OF_TEXT(path));
+	while ((ret = query_step(query, err)) == 1) {
+		uint64_t *grown = around->stats_flush_ns;
+
+		if (nr == room) {
+			room = room ? 2 * room : 64;
+			grown = realloc(grown, room * sizeof(*grown));
+			if (!grown) {
+				ret = err_set(err, -ENOMEM, "no memory for %zu flushes", room);
+				break;
+			}
+			around->stats_flush_ns = grown;
+		}
+		grown[nr++] = (uint64_t)query_value(query, 0).i;
+	}
+	query_close(query);
+	around->context.stats_flush_ns = around->stats_flush_ns;
+	around->context.nr_stats_flushes = nr;
 	return ret;
 }
 
@@ -306,18 +324,22 @@ int replay_surroundings_read(struct store *store, const struct demand_info *info
 	if (!ret)
 		ret = context_read(store, info, path, &around->context, err);
 	if (!ret)
-		ret = flush_read(store, info, &around->context, err);
+		ret = flushes_read(store, info, path, around, err);
 	if (!ret)
 		ret = window_read(store, info, path, &around->context, err);
 	if (!ret)
 		ret = extents_read(store, info, around, err);
+	if (!ret)
+		ret = replay_waits_find(source, &around->context.waits, err);
 	return ret ? ret : replay_hints(source, around->extents, around->nr_extents, err);
 }
 
 void replay_surroundings_release(struct replay_surroundings *around)
 {
 	free(around->extents);
+	free(around->stats_flush_ns);
 	around->extents = NULL;
+	around->stats_flush_ns = NULL;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -56,6 +56,12 @@ struct replay_extent {
 	enum file_reading reading;	/* the same for all extents of a file */
 };
 
+/* How to tell, by the gap before it, a request that waited for the disk (replay_waits_find()). */
+struct replay_waits {
+	uint64_t threshold_ns;		/* it waited if the gap is as long; 0: not known */
+	uint64_t wait_ns;		/* how long such a wait is */
+};
+
 /* What the capture's context says; a field that is unknown has its model's default. */
 struct replay_context {
 	char kernel_release[64];
@@ -67,7 +73,9 @@ struct replay_context {
 	uint32_t read_ahead_pages;	/* of the device that was read most; 0: unknown */
 	uint32_t max_io_pages;		/* its largest request; 0: unknown */
 	uint32_t max_folio_pages;	/* the largest folio that was added; 0: unknown */
-	uint64_t stats_flush_ns;	/* first periodic flush of memcg statistics; 0: unknown */
+	const uint64_t *stats_flush_ns;	/* when memcg statistics were flushed, ascending; not owned */
+	size_t nr_stats_flushes;
+	struct replay_waits waits;
 	uint32_t swappiness;		/* 0..200 */
 	bool has_swap;
 	bool memcg_v2;
@@ -78,6 +86,10 @@ struct replay_context {
  */
 int replay_hints(const struct demand_source *source, struct replay_extent *extents,
 		 size_t nr_extents, struct err *err);
+
+/* One pass over @source: the waits of its requests, zeroes if they cannot be told. 0 or -errno. */
+int replay_waits_find(const struct demand_source *source, struct replay_waits *waits,
+		      struct err *err);
 
 struct kernel_config {
 	uint32_t capacity_pages;	/* the memcg's limit, or memory, to replay at */

@@ -149,6 +149,7 @@ struct linux_params {
 	uint64_t stats_phase_ns;	/* first flush after the start */
 	uint64_t reserve_bytes;		/* of the limit, not available to page cache */
 	bool reserve_recorded;		/* add what the context says is charged otherwise */
+	bool waits;			/* the clock has this size's waits for the disk */
 	uint64_t access_ns;		/* clock of a stream without times */
 	int readahead;			/* enum readahead_mode */
 	uint64_t ra_bytes;		/* read_ahead_kb; 0: as recorded */
@@ -204,7 +205,11 @@ struct kernel_model {
 	struct lruvec lruvec;
 	struct folio_batch lru_add, lru_activate;
 	struct kernel_counts n;
-	uint64_t now_ns, next_stats_ns, next_wakeup_ns, first_flush_ns;
+	uint64_t now_ns, next_stats_ns, next_wakeup_ns;
+	const uint64_t *stats_flush_ns;	/* recorded flushes to come */
+	size_t nr_stats_flushes;
+	struct replay_waits waits;
+	uint64_t recorded_ns;	/* of the last record, where waits are known */
 	bool started;
 
 	struct lru_gen lru_gen;

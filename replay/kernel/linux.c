@@ -64,6 +64,8 @@ static const char *const orders[] = {
 	  "of the limit, not available to page cache", NULL },					\
 	{ "reserve_recorded", PARAM_BOOL, P(reserve_recorded), "on", 0, 0, NULL,		\
 	  "take off the limit what the capture had charged for other things", NULL },		\
+	{ "waits", PARAM_BOOL, P(waits), "on", 0, 0, NULL,					\
+	  "time runs as it would at this size: a request waits for the disk or not", NULL },	\
 	{ "access_time", PARAM_NS, P(access_ns), "2us", 0, 1e9, "ns",				\
 	  "time of one access where the stream has no times", NULL },				\
 	{ "readahead", PARAM_ENUM, P(readahead), "auto", 0, 0, NULL,				\
@@ -291,7 +293,12 @@ static void init_readahead(struct kernel_model *m, const struct kernel_config *c
 		for (m->max_order = 0; 2U << m->max_order <= max_folio;)
 			m->max_order++;
 	m->large = m->max_order != 0;
-	m->first_flush_ns = c && !m->p.stats_phase_ns ? c->stats_flush_ns : 0;
+	if (c && !m->p.stats_phase_ns) {
+		m->stats_flush_ns = c->stats_flush_ns;
+		m->nr_stats_flushes = c->nr_stats_flushes;
+	}
+	if (c && m->p.waits)
+		m->waits = c->waits;
 	if (!m->p.stats_phase_ns)
 		m->p.stats_phase_ns = m->p.stats_period_ns / 2;
 }
@@ -564,28 +571,60 @@ static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 
 /* ---- the loop over records ------------------------------------------------------------------- */
 
+/* The next flush of the statistics: as recorded, then every period. */
+static void next_flush(struct kernel_model *m, uint64_t else_ns)
+{
+	m->next_stats_ns = else_ns;
+	for (; m->nr_stats_flushes; m->nr_stats_flushes--, m->stats_flush_ns++) {
+		if (*m->stats_flush_ns <= m->now_ns)
+			continue;
+		m->next_stats_ns = *m->stats_flush_ns;
+		break;
+	}
+}
+
 static void start_clock(struct kernel_model *m, uint64_t now_ns)
 {
 	m->started = true;
-	m->now_ns = now_ns;
-	m->next_stats_ns = m->p.stats_period_ns ? now_ns + m->p.stats_phase_ns : UINT64_MAX;
-	if (m->p.stats_period_ns && m->first_flush_ns >= now_ns)
-		m->next_stats_ns = m->first_flush_ns;
+	m->now_ns = m->recorded_ns = now_ns;
+	next_flush(m, now_ns + m->p.stats_phase_ns);
+	if (!m->p.stats_period_ns)
+		m->next_stats_ns = UINT64_MAX;
 	m->next_wakeup_ns = now_ns + m->p.dirty_wakeup_ns;
 }
 
 static void run_timers(struct kernel_model *m)
 {
 	if (m->now_ns >= m->next_stats_ns) {
+		uint64_t next_ns = m->next_stats_ns;
+
 		memcg_flush_stats(m);
-		while (m->next_stats_ns <= m->now_ns)
-			m->next_stats_ns += m->p.stats_period_ns;
+		while (next_ns <= m->now_ns)
+			next_ns += m->p.stats_period_ns;
+		next_flush(m, next_ns);
 	}
 	if (m->now_ns >= m->next_wakeup_ns) {
 		writeback_timer(m);
 		while (m->next_wakeup_ns <= m->now_ns)
 			m->next_wakeup_ns += m->p.dirty_wakeup_ns;
 	}
+}
+
+/*
+ * The time that a record took, which the record has at its end: with the wait for the disk that the
+ * recorded one had or not, and this one (@missed) has or not.
+ */
+static void advance_clock(struct kernel_model *m, uint64_t ts_ns, bool missed)
+{
+	uint64_t gap_ns = ts_ns > m->recorded_ns ? ts_ns - m->recorded_ns : 0;
+	bool waited = gap_ns >= m->waits.threshold_ns;
+
+	m->recorded_ns = ts_ns;
+	m->now_ns += gap_ns;
+	if (waited && !missed)
+		m->now_ns -= gap_ns < m->waits.wait_ns ? gap_ns : m->waits.wait_ns;
+	else if (missed && !waited)
+		m->now_ns += m->waits.wait_ns;
 }
 
 enum { RECORDS_AHEAD = 8 };
@@ -685,6 +724,7 @@ static int linux_feed(struct kernel_model *m, const struct demand_block *block, 
 			.task = block->task ? block->task[i] : 0,
 		};
 		bool access = demand_op_is_access(r.op);
+		uint64_t misses = m->n.c.misses;
 
 		prefetch_record(m, block, i);
 		if (record_has_pages(r.op) && (uint64_t)r.page + r.run > m->nr_ids)
@@ -692,11 +732,16 @@ static int linux_feed(struct kernel_model *m, const struct demand_block *block, 
 				       r.page + r.run - 1, m->nr_ids);
 		if (!m->started)
 			start_clock(m, block->ts_ns ? block->ts_ns[i] : 0);
-		m->now_ns = block->ts_ns ? block->ts_ns[i] : m->now_ns + m->p.access_ns * r.run;
+		if (!block->ts_ns)
+			m->now_ns += m->p.access_ns * r.run;
+		else if (!m->waits.threshold_ns)
+			m->now_ns = block->ts_ns[i];
 		if (m->now_ns >= m->next_stats_ns || m->now_ns >= m->next_wakeup_ns)
 			run_timers(m);
 		if (do_record(m, &r, hit))
 			return err_set(err, -ENOMEM, "no memory for the list of dirty pages");
+		if (m->waits.threshold_ns && block->ts_ns)
+			advance_clock(m, block->ts_ns[i], m->n.c.misses != misses);
 		m->n.c.accesses += access ? r.run : 0;
 		if (hit && access)
 			hit += r.run;

@@ -4,6 +4,9 @@
  *
  *	workload KIND FILE [name=value]...
  *
+ * FILE of KIND build is a directory of small files, which KIND tree makes. KIND anon touches anonymous
+ * memory between the reads of FILE.
+ *
  * The next access is made up when the last one is done, and a request of any length goes into one
  * page of buffer (an iovec that names it many times), so that the program's own memory, which is
  * charged to the same memcg, stays a few pages. It drops the file's cache first. Same arguments,
@@ -38,6 +41,10 @@ struct options {
 	uint64_t mapped;	/* touch pages through a mapping instead */
 	uint64_t fsync_every;	/* accesses; 0: never */
 	uint64_t think_us;	/* after each access */
+	uint64_t files;		/* of build and tree */
+	uint64_t anon_pages;
+	double anon_pct;	/* of accesses that touch one of them, too */
+	uint64_t swappiness;	/* + 1, of the memcg that it finds itself in; 0: as it is */
 };
 
 struct access {
@@ -49,7 +56,6 @@ struct access {
 struct state {
 	const struct options *o;
 	uint64_t seed, slots, i, at;
-
 };
 
 static uint64_t rand_next(uint64_t *state)
@@ -166,6 +172,121 @@ static void next_log(struct state *s, struct access *a)
 	a->stream = s->o->streams > 1 ? 1 : 0;
 }
 
+/* Anonymous memory: every page differs a little, so that a swap device has to keep each. */
+static char *anon_map(const struct options *o)
+{
+	char *map;
+
+	if (!o->anon_pages)
+		return NULL;
+	map = mmap(NULL, o->anon_pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		fail("mmap");
+	madvise(map, o->anon_pages * PAGE, MADV_NOHUGEPAGE);
+	for (uint64_t i = 0; i < o->anon_pages; i++)
+		for (uint64_t at = 0; at < 64; at++)
+			((uint64_t *)(map + i * PAGE))[at] = i * 64 + at;
+	return map;
+}
+
+/* ---- many small files -------------------------------------------------------------------------- */
+
+static uint64_t small_pages(uint64_t number)
+{
+	uint64_t seed = number;
+	uint64_t large = rand_next(&seed) % 8;
+
+	return 1 + rand_next(&seed) % (large ? 4 : 32);
+}
+
+static void small_name(char *name, size_t size, const char *dir, char kind, uint64_t number)
+{
+	snprintf(name, size, "%s/%02u", dir, (unsigned int)(number % 64));
+	mkdir(name, 0755);
+	snprintf(name, size, "%s/%02u/%c%llu", dir, (unsigned int)(number % 64), kind,
+		 (unsigned long long)number);
+}
+
+static void small_write(const char *dir, char kind, uint64_t number, uint64_t pages)
+{
+	static char page[PAGE];
+	char name[4096];
+	int fd;
+
+	small_name(name, sizeof(name), dir, kind, number);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (fd < 0)
+		fail(name);
+	for (uint64_t i = 0; i < pages; i++)
+		if (write(fd, page, PAGE) != PAGE)
+			fail(name);
+	close(fd);
+}
+
+static void small_read(const char *dir, char kind, uint64_t number)
+{
+	static char buffer[4 * PAGE];
+	char name[4096];
+	int fd;
+
+	small_name(name, sizeof(name), dir, kind, number);
+	fd = open(name, O_RDONLY);
+	if (fd < 0)
+		fail(name);
+	while (read(fd, buffer, sizeof(buffer)) > 0)
+		;
+	close(fd);
+}
+
+static int make_tree(const struct options *o, const char *dir)
+{
+	mkdir(dir, 0755);
+	for (uint64_t i = 0; i < o->files; i++)
+		small_write(dir, 's', i, small_pages(i));
+	return 0;
+}
+
+/*
+ * A compiler at work: each unit reads its source and 24 headers, popular ones more often, and writes an
+ * object; every 64 units are linked.
+ */
+static int build(const struct options *o, const char *dir)
+{
+	struct state s = { .o = o, .seed = o->seed };
+
+	for (uint64_t unit = 0; unit < o->nr; unit++) {
+		small_read(dir, 's', unit % o->files);
+		for (int i = 0; i < 24; i++)
+			small_read(dir, 's', scatter(zipf_rank(&s, o->files), o->files));
+		small_write(dir, 'o', unit, 1 + small_pages(unit) / 2);
+		if (unit % 64 != 63)
+			continue;
+		for (uint64_t i = unit - 63; i <= unit; i++)
+			small_read(dir, 'o', i);
+	}
+	return 0;
+}
+
+/* In a v1 hierarchy a memcg has its own. */
+static void set_swappiness(uint64_t swappiness)
+{
+	char line[4096], path[4200] = "";
+	FILE *f = fopen("/proc/self/cgroup", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, ":memory:");
+
+		if (at)
+			snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%.*s/memory.swappiness",
+				 (int)strcspn(at + 8, "\n"), at + 8);
+	}
+	if (f)
+		fclose(f);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "%llu", (unsigned long long)swappiness) < 0 || fclose(f))
+		fail("memory.swappiness");
+}
+
 static const struct kind {
 	const char *name;
 	void (*next)(struct state *s, struct access *a);
@@ -217,13 +338,17 @@ static void perform(const struct options *o, const struct files *f, const struct
 static void run(const struct options *o, const struct kind *kind, const struct files *f)
 {
 	struct state s = { .o = o, .seed = o->seed, .slots = o->pages / o->io_pages };
-	uint64_t write_seed = o->seed ^ 0x5bd1e995;
+	uint64_t write_seed = o->seed ^ 0x5bd1e995, anon_seed = o->seed ^ 0x27d4eb2f;
+	struct state anon = { .o = o, .seed = anon_seed };
+	volatile char *memory = anon_map(o);
 
 	for (s.i = 0; s.i < o->nr; s.i++) {
 		struct access a = { .write = rand_unit(&write_seed) * 100 < o->write_pct };
 
 		kind->next(&s, &a);
 		perform(o, f, &a);
+		if (memory && rand_unit(&anon_seed) * 100 < o->anon_pct)
+			memory[scatter(zipf_rank(&anon, o->anon_pages), o->anon_pages) * PAGE]++;
 		if (o->fsync_every && s.i % o->fsync_every == o->fsync_every - 1)
 			fsync(f->fd[0]);
 		if (o->think_us)
@@ -243,6 +368,10 @@ static void set(struct options *o, const char *arg)
 		{ "mapped=", offsetof(struct options, mapped), false },
 		{ "fsync=", offsetof(struct options, fsync_every), false },
 		{ "think=", offsetof(struct options, think_us), false },
+		{ "files=", offsetof(struct options, files), false },
+		{ "anon=", offsetof(struct options, anon_pages), false },
+		{ "swappiness=", offsetof(struct options, swappiness), false },
+		{ "anon_pct=", offsetof(struct options, anon_pct), true },
 		{ "theta=", offsetof(struct options, theta), true },
 		{ "write=", offsetof(struct options, write_pct), true },
 	};
@@ -257,6 +386,8 @@ static void set(struct options *o, const char *arg)
 			*(double *)field = atof(arg + length);
 		else
 			*(uint64_t *)field = strtoull(arg + length, NULL, 0);
+		if (field == (char *)&o->swappiness)
+			o->swappiness++;
 		return;
 	}
 	errno = EINVAL;
@@ -291,7 +422,7 @@ static void open_files(const struct options *o, const char *path, bool writes, s
 int main(int argc, char **argv)
 {
 	struct options o = { .pages = 65536, .nr = 100000, .io_pages = 1, .streams = 1, .seed = 1,
-			     .theta = 0.9 };
+			     .theta = 0.9, .files = 8192 };
 	static struct files files;
 	const struct kind *kind;
 
@@ -305,6 +436,12 @@ int main(int argc, char **argv)
 		errno = ERANGE;
 		fail("io and streams");
 	}
+	if (o.swappiness)
+		set_swappiness(o.swappiness - 1);
+	if (!strcmp(argv[1], "tree"))
+		return make_tree(&o, argv[2]);
+	if (!strcmp(argv[1], "build"))
+		return build(&o, argv[2]);
 	kind = find_kind(argv[1]);
 	open_files(&o, argv[2], o.write_pct > 0 || kind->next == next_log, &files);
 	run(&o, kind, &files);
