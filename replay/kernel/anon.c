@@ -28,11 +28,11 @@
 void anon_touch(struct kernel_model *m, uint32_t page, uint32_t run)
 {
 	for (uint32_t end = page + run; page < end; page++) {
-		if (m->flags[page] & PG_RESIDENT) {
-			m->flags[page] |= PG_YOUNG;
+		if (m->pages[page].flags & PG_RESIDENT) {
+			m->pages[page].flags |= PG_YOUNG;
 			continue;
 		}
-		m->n.c.swapped_in += (m->flags[page] & PG_SEEN) != 0;
+		m->n.c.swapped_in += (m->pages[page].flags & PG_SEEN) != 0;
 		fill_folio(m, page, 0, FILL_DEMANDED | FILL_ANON);
 	}
 }

@@ -4,7 +4,8 @@
  *
  *	linux.c		demand records in, counters out; the tables of versions and parameters
  *	memcg.c		charge and limit; the memcg's statistics and their flush
- *	lru.c		lists, per-CPU folio batches, accessed marks
+ *	list.c		lists of folios, as rings
+ *	lru.c		the lists in use, per-CPU folio batches, accessed marks
  *	workingset.c	shadow entries and the refault decision
  *	vmscan.c	reclaim: priorities, list balance, scan
  *	anon.c		anonymous pages, and how much to scan of them and of files
@@ -12,10 +13,10 @@
  *	writeback.c	dirty pages and who cleans them
  *	readahead.c	windows, and the folios they are read into
  *
- * A page is a dense id. Its state is 16 flag bits and one pair of list links; while it is not
- * resident the links hold the age at which it was evicted (its shadow entry). A folio is named by
- * its first page, which alone is on lists and has the flags of the whole; the others are PG_TAIL
- * and know its order.
+ * A page is a dense id. Its state is one record of eight bytes: flags, and the slot that it has on
+ * its list (list.c) - or, while it is not resident, the age at which it was evicted (its shadow
+ * entry). A folio is named by its first page, which alone is on lists and has the flags of the
+ * whole; the others are PG_TAIL and know its order.
  */
 #ifndef PAGEREEL_REPLAY_KERNEL_H
 #define PAGEREEL_REPLAY_KERNEL_H
@@ -39,7 +40,6 @@ enum page_flag {
 	PG_DIRTY = 1 << 5,
 	PG_WRITEBACK = 1 << 6,
 	PG_RECLAIM = 1 << 7,		/* to the tail when it is clean */
-	PG_SHADOW = 1 << 8,		/* evicted; links[page].next is its age */
 	PG_SEEN = 1 << 9,		/* was filled once: the next fill is not compulsory */
 	PG_MAPPED = 1 << 10,
 	PG_YOUNG = 1 << 11,		/* touched through a page table since last looked at */
@@ -52,6 +52,25 @@ enum page_flag {
 
 enum { FOLIO_BATCH_MAX = 31, DEF_PRIORITY = 12, NO_PAGE = UINT32_MAX };
 
+struct page {
+	union {
+		uint32_t slot;	/* on its list */
+		uint32_t age;	/* when it was evicted, if its xa_node says that it has a shadow */
+	};
+	uint16_t flags;		/* PG_* */
+	uint8_t order;		/* of its folio; while resident */
+	uint8_t gen;		/* generation and counted references (mglru.c) */
+};
+
+/* Folios in the order in which they came, oldest at the tail (list.c). */
+struct page_list {
+	uint32_t *at;		/* slot & mask -> page; NO_PAGE: none */
+	uint32_t mask;
+	uint32_t tail, head;	/* slots tail .. head - 1; the numbers wrap */
+	uint32_t nr_max;	/* slots that there is memory for */
+};
+
+/* Of the dirty list. */
 struct links {
 	uint32_t next, prev;
 };
@@ -110,9 +129,9 @@ struct readers {
 
 /* 64 neighbouring slots of a file's xarray, as many as one of its nodes holds. */
 struct xa_node {
+	uint64_t shadows;	/* bit per slot */
 	uint32_t next, prev;	/* nodes of shadows only, oldest first; NO_PAGE: not among them */
-	uint32_t first_page;	/* id of its first slot that has one */
-	uint8_t nr_pages, nr_shadows;
+	uint8_t nr_pages;
 	bool large;		/* its pages are one folio's, or that folio's shadow */
 };
 
@@ -213,11 +232,11 @@ struct kernel_model {
 	bool started;
 
 	struct lru_gen lru_gen;
-	uint8_t *gen;		/* page -> generation and counted references; NULL: classic lists */
+	bool gen;		/* lists are generations, not the classic ones */
 
 	uint32_t nr_ids;
-	uint16_t *flags;	/* page -> PG_* */
-	struct links *links;	/* page -> list links or age; heads behind the pages */
+	struct page *pages;
+	struct page_list lists[NR_LRU_LISTS];
 	struct links *dirty;	/* page -> dirty list, oldest first; NULL until the first write */
 	uint32_t *dirtied_ms;
 	uint64_t nr_dirty;
@@ -232,7 +251,6 @@ struct kernel_model {
 	size_t extent;		/* the one looked up last */
 	struct file_state *files;
 	size_t nr_files;
-	uint8_t *order;		/* page -> order of its folio; valid while resident and large */
 	bool large;		/* folios of more than one page exist */
 	uint32_t max_order;
 	uint32_t ra_pages, io_pages;
@@ -243,7 +261,7 @@ struct kernel_model {
 
 static inline uint32_t folio_order(const struct kernel_model *m, uint32_t page)
 {
-	return m->large ? m->order[page] : 0;
+	return m->pages[page].order;
 }
 
 static inline uint32_t folio_pages(const struct kernel_model *m, uint32_t page)
@@ -252,11 +270,6 @@ static inline uint32_t folio_pages(const struct kernel_model *m, uint32_t page)
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
-
-static inline uint32_t lru_head(const struct kernel_model *m, enum lru_list lru)
-{
-	return m->nr_ids + (uint32_t)lru;
-}
 
 static inline enum lru_list page_lru(uint16_t flags)
 {
@@ -267,33 +280,84 @@ static inline enum lru_list page_lru(uint16_t flags)
 /* The list that a page is on: generations take the places of the four lists. */
 static inline enum lru_list page_list(const struct kernel_model *m, uint32_t page)
 {
-	return m->gen ? (enum lru_list)(m->gen[page] % MAX_NR_GENS) : page_lru(m->flags[page]);
+	const struct page *p = &m->pages[page];
+
+	return m->gen ? (enum lru_list)(p->gen % MAX_NR_GENS) : page_lru(p->flags);
 }
 
-static inline void list_insert(struct links *links, uint32_t at, uint32_t page)
-{
-	uint32_t next = links[at].next;
+/* list.c. make_room: for @nr slots more. */
+int lists_init(struct kernel_model *m);
+void lists_release(struct kernel_model *m);
+uint64_t lists_bytes(const struct kernel_model *m);
+void list_make_room(struct kernel_model *m, enum lru_list lru, uint32_t nr);
 
-	links[page] = (struct links){ .next = next, .prev = at };
-	links[next].prev = page;
-	links[at].next = page;
+static inline bool list_has_room(const struct page_list *list, uint32_t nr)
+{
+	return (uint64_t)(list->head - list->tail) + nr <= (uint64_t)list->mask + 1;
 }
 
-static inline void list_remove(struct links *links, uint32_t page)
+/* Puts @page at @slot, the youngest of the @nr that its folio takes. */
+static inline void list_set(struct kernel_model *m, struct page_list *list, uint32_t page,
+			    uint32_t slot, uint32_t nr)
 {
-	uint32_t next = links[page].next, prev = links[page].prev;
-
-	links[next].prev = prev;
-	links[prev].next = next;
+	list->at[slot & list->mask] = page;
+	for (uint32_t i = 1; i < nr; i++)
+		list->at[(slot - i) & list->mask] = NO_PAGE;
+	m->pages[page].slot = slot;
 }
 
-/* Asks for the page before the tail @page, which reclaim will come to next. */
-PREFETCHING void lru_prefetch_prev(const struct kernel_model *m, uint32_t page)
+static inline void list_add(struct kernel_model *m, enum lru_list lru, uint32_t page, uint32_t nr)
 {
-	uint32_t prev = m->links[page].prev;
+	struct page_list *list = &m->lists[lru];
 
-	__builtin_prefetch(&m->links[prev], 1);
-	__builtin_prefetch(&m->flags[prev], 1);
+	if (!list_has_room(list, nr))
+		list_make_room(m, lru, nr);
+	list->head += nr;
+	list_set(m, list, page, list->head - 1, nr);
+}
+
+static inline void list_add_tail(struct kernel_model *m, enum lru_list lru, uint32_t page,
+				 uint32_t nr)
+{
+	struct page_list *list = &m->lists[lru];
+
+	if (!list_has_room(list, nr))
+		list_make_room(m, lru, nr);
+	list_set(m, list, page, list->tail - 1, nr);
+	list->tail -= nr;
+}
+
+static inline void list_del(struct kernel_model *m, enum lru_list lru, uint32_t page)
+{
+	struct page_list *list = &m->lists[lru];
+
+	list->at[m->pages[page].slot & list->mask] = NO_PAGE;
+}
+
+/* The page at the tail; NO_PAGE: the list is empty. */
+static inline uint32_t list_last(struct kernel_model *m, enum lru_list lru)
+{
+	struct page_list *list = &m->lists[lru];
+
+	for (; list->tail != list->head; list->tail++) {
+		uint32_t page = list->at[list->tail & list->mask];
+
+		if (page != NO_PAGE)
+			return page;
+	}
+	return NO_PAGE;
+}
+
+enum { LIST_AHEAD = 12 };
+
+/* Asks for a page that reclaim will come to soon. */
+PREFETCHING void list_prefetch(const struct kernel_model *m, enum lru_list lru)
+{
+	const struct page_list *list = &m->lists[lru];
+	uint32_t page = list->head - list->tail > LIST_AHEAD ?
+			list->at[(list->tail + LIST_AHEAD) & list->mask] : NO_PAGE;
+
+	__builtin_prefetch(&m->pages[page != NO_PAGE ? page : 0], 1);
 }
 
 /* lru.c. A page that is added is at the head of the list that its flags name. */
@@ -309,10 +373,10 @@ void folio_split(struct kernel_model *m, uint32_t page);
 /* The first access only sets a bit; this is the path of nearly every hit. */
 static inline void mark_accessed(struct kernel_model *m, uint32_t page)
 {
-	uint16_t flags = m->flags[page];
+	uint16_t flags = m->pages[page].flags;
 
 	if (!(flags & PG_REFERENCED))
-		m->flags[page] = flags | PG_REFERENCED;
+		m->pages[page].flags = flags | PG_REFERENCED;
 	else if (!(flags & PG_ACTIVE))
 		mark_accessed_again(m, page);
 }
@@ -323,6 +387,7 @@ void workingset_release(struct kernel_model *m);
 void workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages);
 void workingset_page_out(struct kernel_model *m, uint32_t page, uint32_t pages, bool shadow);
 void workingset_forget(struct kernel_model *m, uint32_t page);
+uint32_t workingset_shadow(struct kernel_model *m, uint32_t page, uint32_t pages);
 void shrink_shadow_nodes(struct kernel_model *m);
 void workingset_eviction(struct kernel_model *m, uint32_t page);
 uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
@@ -358,8 +423,7 @@ uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
 void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
 
 /* mglru.c */
-int lru_gen_init(struct kernel_model *m);
-void lru_gen_release(struct kernel_model *m);
+void lru_gen_init(struct kernel_model *m);
 void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming);
 void lru_gen_new_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
 void lru_gen_inc_refs(struct kernel_model *m, uint32_t page);
@@ -380,9 +444,9 @@ uint32_t folio_head(struct kernel_model *m, uint32_t page);
 /* A resident page is asked for: it was not brought in for nothing. */
 static inline void demand_page(struct kernel_model *m, uint32_t page)
 {
-	if (m->flags[page] & PG_DEMANDED)
+	if (m->pages[page].flags & PG_DEMANDED)
 		return;
-	m->flags[page] |= PG_DEMANDED;
+	m->pages[page].flags |= PG_DEMANDED;
 	m->n.c.fills_undemanded--;
 }
 

@@ -131,10 +131,8 @@ static void linux_destroy(struct kernel_model *m)
 	writeback_release(m);
 	workingset_release(m);
 	readahead_release(m);
-	lru_gen_release(m);
-	free(m->order);
-	free(m->flags);
-	free(m->links);
+	lists_release(m);
+	free(m->pages);
 	free(m->extents);
 	free(m->extent_file);
 	free(m->extent_hint);
@@ -245,21 +243,9 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 
 static int init_pages(struct kernel_model *m)
 {
-	size_t nr_links = (size_t)m->nr_ids + NR_LRU_LISTS;
-
-	m->flags = model_alloc(((uint64_t)m->nr_ids + 1) * sizeof(*m->flags));
-	m->links = model_alloc(nr_links * sizeof(*m->links));
-	m->order = m->large ? model_alloc((uint64_t)m->nr_ids + 1) : NULL;
-	if (!m->flags || !m->links || (m->large && !m->order))
-		return -ENOMEM;
-	for (int i = 0; i < NR_LRU_LISTS; i++) {
-		uint32_t head = lru_head(m, (enum lru_list)i);
-
-		m->links[head] = (struct links){ .next = head, .prev = head };
-	}
-	m->metadata_bytes += sizeof(*m) + nr_links * sizeof(*m->links) +
-			     (uint64_t)m->nr_ids * (m->large ? 3 : 2);
-	return 0;
+	m->pages = model_alloc(((uint64_t)m->nr_ids + 1) * sizeof(*m->pages));
+	m->metadata_bytes += sizeof(*m) + (uint64_t)m->nr_ids * sizeof(*m->pages);
+	return m->pages ? lists_init(m) : -ENOMEM;
 }
 
 static void init_memcg(struct kernel_model *m, const struct kernel_config *config)
@@ -319,7 +305,8 @@ static struct kernel_model *create_model(const struct kernel_config *config, boo
 		m->nr_ids = config->nr_ids;
 		init_readahead(m, config);
 		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);
-		ret = ret ?: mglru ? lru_gen_init(m) : 0;
+		if (mglru)
+			lru_gen_init(m);
 	}
 	if (ret) {
 		linux_destroy(m);
@@ -378,7 +365,7 @@ uint32_t folio_head(struct kernel_model *m, uint32_t page)
 	const struct replay_extent *e;
 	uint64_t index;
 
-	if (!(m->flags[page] & PG_TAIL))
+	if (!(m->pages[page].flags & PG_TAIL))
 		return page;
 	e = page_extent(m, page);
 	index = e->first_index + (page - e->first_id);
@@ -390,10 +377,8 @@ static uint16_t fill_flags(struct kernel_model *m, uint32_t page, uint32_t nr, u
 {
 	if (how & FILL_WRITE)
 		return 0;
-	for (uint32_t i = nr; i-- > 0;)
-		if (m->flags[page + i] & PG_SHADOW)
-			return workingset_refault(m, page + i, nr);
-	return 0;
+	page = workingset_shadow(m, page, nr);
+	return page == NO_PAGE ? 0 : workingset_refault(m, page, nr);
 }
 
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how)
@@ -407,15 +392,14 @@ bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned 
 	flags = fill_flags(m, page, nr, how);
 	workingset_page_in(m, page, nr);
 	for (uint32_t i = 0; i < nr; i++) {
-		m->n.c.fills_compulsory += !(m->flags[page + i] & PG_SEEN);
-		m->flags[page + i] = own | (i ? PG_TAIL : flags);
-		if (m->large)
-			m->order[page + i] = (uint8_t)order;
+		m->n.c.fills_compulsory += !(m->pages[page + i].flags & PG_SEEN);
+		m->pages[page + i].flags = own | (i ? PG_TAIL : flags);
+		m->pages[page + i].order = (uint8_t)order;
 	}
 	if (m->gen)
 		lru_gen_new_folio(m, page, nr);
 	if (m->gen && how & FILL_FAULT)
-		m->flags[page] |= PG_ACTIVE;
+		m->pages[page].flags |= PG_ACTIVE;
 	m->n.c.fills += nr;
 	m->n.c.fills_undemanded += how & FILL_DEMANDED ? 0 : nr;
 	m->n.c.resident_pages += nr;
@@ -429,7 +413,7 @@ static void lookup_pages(struct kernel_model *m, uint32_t page, uint32_t run, ui
 	uint32_t hits = 0;
 
 	for (uint32_t i = 0; i < run; i++) {
-		bool resident = m->flags[page + i] & PG_RESIDENT;
+		bool resident = m->pages[page + i].flags & PG_RESIDENT;
 
 		if (hit)
 			hit[i] = resident;
@@ -446,7 +430,7 @@ static void read_pages(struct kernel_model *m, struct file_state *file, uint32_t
 	bool again = file->last_page == page && file->last_task == task;
 
 	for (uint32_t i = 0; i < run; i++, page++) {
-		if (!(m->flags[page] & PG_RESIDENT))
+		if (!(m->pages[page].flags & PG_RESIDENT))
 			fill_folio(m, page, 0, FILL_DEMANDED);
 		else
 			demand_page(m, page);
@@ -469,7 +453,7 @@ static uint32_t write_order(struct kernel_model *m, uint32_t page, uint32_t left
 	while (order < m->max_order && 2U << order <= left && !(index & ((2ULL << order) - 1)))
 		order++;
 	for (uint32_t i = 1; i < 1U << order; i++)
-		while (i < 1U << order && m->flags[page + i] & PG_RESIDENT)
+		while (i < 1U << order && m->pages[page + i].flags & PG_RESIDENT)
 			order--;
 	return order;
 }
@@ -481,7 +465,7 @@ static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool
 	while (page < end) {
 		uint32_t head, next;
 
-		if (!(m->flags[page] & PG_RESIDENT)) {
+		if (!(m->pages[page].flags & PG_RESIDENT)) {
 			uint32_t order = write_order(m, page, end - page);
 
 			fill_folio(m, page, order, FILL_WRITE);
@@ -507,10 +491,10 @@ static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 
 	m->lru_gen.mapped = true;
 	for (uint32_t end = page + run; page < end; page++) {
-		if (!(m->flags[page] & PG_RESIDENT))
+		if (!(m->pages[page].flags & PG_RESIDENT))
 			fill_folio(m, page, 0, mapped & PG_YOUNG ? FILL_FAULT : 0);
 		demand_page(m, page);
-		m->flags[folio_head(m, page)] |= mapped;
+		m->pages[folio_head(m, page)].flags |= mapped;
 	}
 }
 
@@ -521,8 +505,8 @@ static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 
 	m->lru_gen.mapped = true;
 	for (uint32_t i = 0; i < run; i++, page++)
-		if (m->flags[page] & PG_RESIDENT)
-			m->flags[folio_head(m, page)] |= mapped;
+		if (m->pages[page].flags & PG_RESIDENT)
+			m->pages[folio_head(m, page)].flags |= mapped;
 }
 
 static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
@@ -530,7 +514,7 @@ static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 	if (page_file(m, page)->readahead != READAHEAD_RECORDED)
 		return;
 	for (uint32_t i = 0; i < run; i++, page++)
-		if (!(m->flags[page] & PG_RESIDENT))
+		if (!(m->pages[page].flags & PG_RESIDENT))
 			fill_folio(m, page, 0, 0);
 }
 
@@ -545,7 +529,7 @@ static void remove_folio(struct kernel_model *m, uint32_t page)
 	m->n.c.resident_pages -= nr;
 	memcg_uncharge(m, nr);
 	for (uint32_t i = 0; i < nr; i++)
-		m->flags[page + i] = PG_SEEN;
+		m->pages[page + i].flags = PG_SEEN;
 }
 
 static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
@@ -553,10 +537,9 @@ static void truncate_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 	for (uint32_t end = page + run; page < end; page++) {
 		uint32_t head, nr;
 
-		if (!(m->flags[page] & PG_RESIDENT)) {
-			if (m->flags[page] & PG_SHADOW)
-				workingset_forget(m, page);
-			m->flags[page] &= PG_SEEN;
+		if (!(m->pages[page].flags & PG_RESIDENT)) {
+			workingset_forget(m, page);
+			m->pages[page].flags &= PG_SEEN;
 			continue;
 		}
 		head = folio_head(m, page);
@@ -669,7 +652,7 @@ static int do_record(struct kernel_model *m, const struct record *r, uint8_t *hi
 		return 0;
 	case DEMAND_FSYNC:
 		for (uint32_t i = 0; i < r->run; i++)
-			if (m->flags[r->page + i] & PG_RESIDENT)
+			if (m->pages[r->page + i].flags & PG_RESIDENT)
 				writeback_sync(m, folio_head(m, r->page + i));
 		return 0;
 	case DEMAND_CHARGE:
@@ -707,10 +690,7 @@ PREFETCHING void prefetch_record(const struct kernel_model *m, const struct dema
 
 	if (page >= m->nr_ids)
 		return;
-	__builtin_prefetch(&m->flags[page], 1);
-	__builtin_prefetch(&m->links[page], 1);
-	if (m->large)
-		__builtin_prefetch(&m->order[page], 1);
+	__builtin_prefetch(&m->pages[page], 1);
 }
 
 static int linux_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,
@@ -756,7 +736,7 @@ static void linux_counters(const struct kernel_model *m, struct replay_counters 
 	*out = m->n.c;
 	if (!m->p.swap)
 		out->swapped_out = out->swapped_in = MODEL_COUNTER_NONE;
-	out->metadata_bytes = m->metadata_bytes;
+	out->metadata_bytes = m->metadata_bytes + lists_bytes(m);
 }
 
 static int linux_costs(const struct kernel_model *m, struct replay_cost *out, int max)

@@ -25,8 +25,8 @@ void lru_add_page(struct kernel_model *m, uint32_t page)
 	if (m->gen)
 		lru_gen_place(m, page, false);
 	lru = page_list(m, page);
-	list_insert(m->links, lru_head(m, lru), page);
-	m->flags[page] |= PG_LRU;
+	list_add(m, lru, page, folio_pages(m, page));
+	m->pages[page].flags |= PG_LRU;
 	m->lruvec.nr_pages[lru] += folio_pages(m, page);
 }
 
@@ -37,16 +37,18 @@ void lru_add_page_tail(struct kernel_model *m, uint32_t page)
 	if (m->gen)
 		lru_gen_place(m, page, true);
 	lru = page_list(m, page);
-	list_insert(m->links, m->links[lru_head(m, lru)].prev, page);
-	m->flags[page] |= PG_LRU;
+	list_add_tail(m, lru, page, folio_pages(m, page));
+	m->pages[page].flags |= PG_LRU;
 	m->lruvec.nr_pages[lru] += folio_pages(m, page);
 }
 
 void lru_del_page(struct kernel_model *m, uint32_t page)
 {
-	list_remove(m->links, page);
-	m->flags[page] &= (uint16_t)~PG_LRU;
-	m->lruvec.nr_pages[page_list(m, page)] -= folio_pages(m, page);
+	enum lru_list lru = page_list(m, page);
+
+	list_del(m, lru, page);
+	m->pages[page].flags &= (uint16_t)~PG_LRU;
+	m->lruvec.nr_pages[lru] -= folio_pages(m, page);
 }
 
 static void drain_add(struct kernel_model *m)
@@ -62,10 +64,10 @@ static void drain_activate(struct kernel_model *m)
 	for (uint32_t i = 0; i < m->lru_activate.nr; i++) {
 		uint32_t page = m->lru_activate.page[i];
 
-		if (m->flags[page] & PG_ACTIVE)
+		if (m->pages[page].flags & PG_ACTIVE)
 			continue;
 		lru_del_page(m, page);
-		m->flags[page] |= PG_ACTIVE;
+		m->pages[page].flags |= PG_ACTIVE;
 		lru_add_page(m, page);
 		m->n.c.activated += folio_pages(m, page);
 	}
@@ -101,7 +103,7 @@ static void batch_remove(struct folio_batch *batch, uint32_t page)
 void lru_forget(struct kernel_model *m, uint32_t page)
 {
 	batch_remove(&m->lru_activate, page);
-	if (m->flags[page] & PG_LRU)
+	if (m->pages[page].flags & PG_LRU)
 		lru_del_page(m, page);
 	else
 		batch_remove(&m->lru_add, page);
@@ -114,14 +116,14 @@ void mark_accessed_again(struct kernel_model *m, uint32_t page)
 		lru_gen_inc_refs(m, page);
 		return;
 	}
-	if (m->flags[page] & PG_LRU) {
+	if (m->pages[page].flags & PG_LRU) {
 		m->lru_activate.page[m->lru_activate.nr++] = page;
 		if (m->lru_activate.nr >= m->p.batch_pages || folio_order(m, page))
 			drain_activate(m);
 	} else {
-		m->flags[page] |= PG_ACTIVE;
+		m->pages[page].flags |= PG_ACTIVE;
 	}
-	m->flags[page] &= (uint16_t)~PG_REFERENCED;
+	m->pages[page].flags &= (uint16_t)~PG_REFERENCED;
 	workingset_age(m, folio_pages(m, page));
 }
 
@@ -129,22 +131,18 @@ void mark_accessed_again(struct kernel_model *m, uint32_t page)
 void folio_split(struct kernel_model *m, uint32_t page)
 {
 	uint32_t nr = folio_pages(m, page);
-	uint16_t flags = m->flags[page];
+	struct page_list *list = &m->lists[page_list(m, page)];
+	uint16_t flags = m->pages[page].flags;
 
-	if (flags & PG_LRU)
-		m->lruvec.nr_pages[page_list(m, page)] -= nr - 1;
-	m->order[page] = 0;
+	m->pages[page].order = 0;
 	for (uint32_t i = 1; i < nr; i++) {
-		uint16_t own = m->flags[page + i] & PG_OF_PAGE & (uint16_t)~PG_TAIL;
+		uint16_t own = m->pages[page + i].flags & PG_OF_PAGE & (uint16_t)~PG_TAIL;
 
-		m->order[page + i] = 0;
-		m->flags[page + i] = own | (flags & (uint16_t)~(PG_OF_PAGE | PG_DIRTY));
-		if (m->gen)
-			m->gen[page + i] = m->gen[page];
-		if (flags & PG_LRU) {
-			list_insert(m->links, page + i - 1, page + i);
-			m->lruvec.nr_pages[page_list(m, page)]++;
-		}
+		m->pages[page + i].order = 0;
+		m->pages[page + i].flags = own | (flags & (uint16_t)~(PG_OF_PAGE | PG_DIRTY));
+		m->pages[page + i].gen = m->pages[page].gen;
+		if (flags & PG_LRU)
+			list_set(m, list, page + i, m->pages[page].slot - i, 1);
 		if (flags & PG_DIRTY)
 			writeback_page_dirtied(m, page + i);
 	}

@@ -19,44 +19,46 @@
  * The problem: two lists need a scan to learn which of their pages are used, and a rule how long
  * each should be. The idea: number the generations. A page that is touched through a page table
  * belongs to the youngest; one that is read with read(2) stays where it is and only counts: the
- * first read is not counted, then up to four are. Its tier is the logarithm of the count: 0 up to one
- * read, 1 for two, 2 for three or four, 3 for five and more.
+ * first read is not counted, then up to four are. Its tier is the logarithm of the count: 0 up to
+ * one read, 1 for two, 2 for three or four, 3 for five and more.
  *
  * Eviction takes the oldest generation from its tail. A folio there whose tier is above a cut-off
  * moves on to the next generation, its count cleared, and to the *tail* of it: it will be the first
- * to be looked at when its time comes. One with the full count always does. When the oldest generation
- * is empty the next one is the oldest; when only two are left there is nothing to evict, and aging
- * must make a new youngest one. A pass at the default priority (12) never ages. New file folios go to
- * the oldest generation (of four, the second oldest): the cache of once-read pages is one FIFO.
+ * to be looked at when its time comes. One with the full count always does. When the oldest
+ * generation is empty the next one is the oldest; when only two are left there is nothing to evict,
+ * and aging must make a new youngest one. A pass at the default priority (12) never ages. New file
+ * folios go to the oldest generation (of four, the second oldest): the cache of once-read pages is
+ * one FIFO.
  *
- * The cut-off is a controller's: the shadow of an evicted folio holds min_seq and the tier it had. If
- * it comes back while min_seq is the same it is a refault of that tier. A tier is evicted along with
- * tier 0 as long as it has fewer than 64 refaults, or refaults / (evicted + protected) no more than
- * tier_gain times as high as tier 0's. Averages, halved at each step of min_seq, remember the past.
- * A folio that refaults after three counted reads starts with the full count.
+ * The cut-off is a controller's: the shadow of an evicted folio holds min_seq and the tier it had.
+ * If it comes back while min_seq is the same it is a refault of that tier. A tier is evicted along
+ * with tier 0 as long as it has fewer than 64 refaults, or refaults / (evicted + protected) no more
+ * than tier_gain times as high as tier 0's. Averages, halved at each step of min_seq, remember the
+ * past. A folio that refaults after three counted reads starts with the full count.
  *
- * All is done in batches: up to 64 folios are isolated at a time, up to 4096 looked at. A reclaim call
- * takes as many batches as it needs to look at size >> priority folios: of a memcg under 16 MB
+ * All is done in batches: up to 64 folios are isolated at a time, up to 4096 looked at. A reclaim
+ * call takes as many batches as it needs to look at size >> priority folios: of a memcg under 16 MB
  * nothing at the default priority, up to 1 GB one batch of 64.
  *
- * With kswapd on, the size is the machine's memory: pages are taken without a limit until free memory
- * is below the low watermark; then kswapd makes passes until it is above the high one. The kernel ends
- * a pass early when all zones are above theirs; a machine has two at least, which seldom are at once:
- * in a recorded 192 MB guest kswapd took 6 batches, the whole pass at priority 6, whenever it took
- * few. Watermarks are those of one zone with min_free_kbytes = 4 * sqrt(memory in kB). What the kernel
- * and programs use has to be given as reserve.
+ * With kswapd on, the size is the machine's memory: pages are taken without a limit until free
+ * memory is below the low watermark; then kswapd makes passes until it is above the high one. The
+ * kernel ends a pass early when all zones are above theirs; a machine has two at least, which
+ * seldom are at once: in a recorded 192 MB guest kswapd took 6 batches, the whole pass at priority
+ * 6, whenever it took few. Watermarks are those of one zone with min_free_kbytes = 4 * sqrt(memory
+ * in kB). What the kernel and programs use has to be given as reserve.
  *
  * Approximations. One memcg, one zone, one node: with several zones each has its own lists and is
  * scanned in turn; a guest's first 16 MB are a zone of their own. No anonymous pages, no swap.
- * kswapd takes no time: allocations never get below the low watermark, nor into direct reclaim. Page
- * tables are walked completely at each aging, and a touched page moves to the youngest generation
- * then, not when it is met: mapped workloads are not validated. Tiers of dirty folios that wait for
- * writeback are forgotten, as in the kernel.
+ * kswapd takes no time: allocations never get below the low watermark, nor into direct reclaim.
+ * Page tables are walked completely at each aging, and a touched page moves to the youngest
+ * generation then, not when it is met: mapped workloads are not validated. Tiers of dirty folios
+ * that wait for writeback are forgotten, as in the kernel.
  *
- * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and the
- * protection of full counts; insert_second and protect_full undo that): a pass that aged goes on to
- * evict (age_only off). 6.14 counts refaults of the last generations, not only of the oldest, ages at
- * three generations, has a gain of 2:3 and counts in PG_workingset differently: it is not this model.
+ * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and
+ * the protection of full counts; insert_second and protect_full undo that): a pass that aged goes
+ * on to evict (age_only off). 6.14 counts refaults of the last generations, not only of the oldest,
+ * ages at three generations, has a gain of 2:3 and counts in PG_workingset differently: it is not
+ * this model.
  */
 #include <errno.h>
 #include <math.h>
@@ -65,26 +67,22 @@
 #include "replay/kernel/kernel.h"
 
 /* A page's byte: its generation below, references counted beyond PG_WORKINGSET above. */
-enum { GEN_MASK = MAX_NR_GENS - 1, REFS_SHIFT = 2, REFS_WIDTH = 2, REFS_MAX = (1 << REFS_WIDTH) - 1 };
+enum {
+	GEN_MASK = MAX_NR_GENS - 1,
+	REFS_SHIFT = 2,
+	REFS_WIDTH = 2,
+	REFS_MAX = (1 << REFS_WIDTH) - 1
+};
 
-int lru_gen_init(struct kernel_model *m)
+void lru_gen_init(struct kernel_model *m)
 {
-	m->gen = calloc((size_t)m->nr_ids + 1, sizeof(*m->gen));
-	if (!m->gen)
-		return -ENOMEM;
-	m->metadata_bytes += m->nr_ids;
+	m->gen = true;
 	m->lru_gen.max_seq = MIN_NR_GENS + 1;
-	return 0;
 }
 
-void lru_gen_release(struct kernel_model *m)
+static enum lru_list seq_gen(uint64_t seq)
 {
-	free(m->gen);
-}
-
-static uint8_t seq_gen(uint64_t seq)
-{
-	return seq % MAX_NR_GENS;
+	return (enum lru_list)(seq % MAX_NR_GENS);
 }
 
 static uint64_t nr_gens(const struct kernel_model *m)
@@ -92,12 +90,14 @@ static uint64_t nr_gens(const struct kernel_model *m)
 	return m->lru_gen.max_seq - m->lru_gen.min_seq + 1;
 }
 
-/* ---- references and tiers ---------------------------------------------------------------------- */
+/* ---- references and tiers -------------------------------------------------------------------- */
 
 /* Reads beyond the first, 0 .. 4. */
 static unsigned int folio_refs(const struct kernel_model *m, uint32_t page)
 {
-	return (unsigned int)(m->gen[page] >> REFS_SHIFT) + !!(m->flags[page] & PG_WORKINGSET);
+	const struct page *p = &m->pages[page];
+
+	return (unsigned int)(p->gen >> REFS_SHIFT) + !!(p->flags & PG_WORKINGSET);
 }
 
 /* The logarithm to base 2 of refs + 1, rounded up. */
@@ -109,28 +109,28 @@ static unsigned int refs_tier(unsigned int refs)
 /* A folio that has PG_REFERENCED is read again. */
 void lru_gen_inc_refs(struct kernel_model *m, uint32_t page)
 {
-	if (!(m->flags[page] & PG_WORKINGSET))
-		m->flags[page] |= PG_WORKINGSET;
-	else if (m->gen[page] >> REFS_SHIFT < REFS_MAX)
-		m->gen[page] += 1 << REFS_SHIFT;
+	if (!(m->pages[page].flags & PG_WORKINGSET))
+		m->pages[page].flags |= PG_WORKINGSET;
+	else if (m->pages[page].gen >> REFS_SHIFT < REFS_MAX)
+		m->pages[page].gen += 1 << REFS_SHIFT;
 }
 
 static void clear_refs(struct kernel_model *m, uint32_t page)
 {
-	m->flags[page] &= (uint16_t)~(PG_REFERENCED | PG_WORKINGSET);
-	m->gen[page] &= GEN_MASK;
+	m->pages[page].flags &= (uint16_t)~(PG_REFERENCED | PG_WORKINGSET);
+	m->pages[page].gen &= GEN_MASK;
 }
 
 /* Of a new folio, PG_WORKINGSET is set if lru_gen_refault() said so. */
 void lru_gen_new_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
 	for (uint32_t i = 0; i < pages; i++)
-		m->gen[page + i] = 0;
-	if (m->flags[page] & PG_WORKINGSET)
-		m->gen[page] = REFS_MAX << REFS_SHIFT;
+		m->pages[page + i].gen = 0;
+	if (m->pages[page].flags & PG_WORKINGSET)
+		m->pages[page].gen = REFS_MAX << REFS_SHIFT;
 }
 
-/* ---- shadow entries ---------------------------------------------------------------------------- */
+/* ---- shadow entries -------------------------------------------------------------------------- */
 
 /* The token to keep; that it had any references is PG_WORKINGSET of the shadow. */
 uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages)
@@ -144,17 +144,17 @@ uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages)
 /* @page has a shadow. Returns PG_WORKINGSET if its folio is to start with the full count. */
 uint16_t lru_gen_refault(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	uint32_t token = m->links[page].next;
+	uint32_t token = m->pages[page].age;
 	unsigned int refs;
 
 	if (token >> REFS_WIDTH != (uint32_t)m->lru_gen.min_seq << REFS_WIDTH >> REFS_WIDTH)
 		return 0;
-	refs = (token & REFS_MAX) + !!(m->flags[page] & PG_WORKINGSET);
+	refs = (token & REFS_MAX) + !!(m->pages[page].flags & PG_WORKINGSET);
 	m->lru_gen.refaulted[refs_tier(refs)] += pages;
 	return refs >= REFS_MAX ? PG_WORKINGSET : 0;
 }
 
-/* ---- the controller ---------------------------------------------------------------------------- */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 struct ctrl_pos {
 	uint64_t refaulted, total, gain;
@@ -204,13 +204,13 @@ static void reset_ctrl_pos(struct lru_gen *g)
 	}
 }
 
-/* ---- generations ------------------------------------------------------------------------------- */
+/* ---- generations ----------------------------------------------------------------------------- */
 
 /* Which generation a folio is added to; @reclaiming: it was rotated and is to be the next to go. */
 void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming)
 {
 	const struct lru_gen *g = &m->lru_gen;
-	uint16_t flags = m->flags[page];
+	uint16_t flags = m->pages[page].flags;
 	uint64_t seq = g->min_seq;
 
 	if (flags & PG_ACTIVE)
@@ -219,21 +219,25 @@ void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming)
 		seq = g->max_seq - 1;
 	else if (m->p.insert_second && !reclaiming && g->min_seq + MIN_NR_GENS < g->max_seq)
 		seq = g->min_seq + 1;
-	m->flags[page] &= (uint16_t)~PG_ACTIVE;
-	m->gen[page] = (uint8_t)((m->gen[page] & ~GEN_MASK) | seq_gen(seq));
+	m->pages[page].flags &= (uint16_t)~PG_ACTIVE;
+	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | seq_gen(seq));
 }
 
 enum place { AT_HEAD, AT_TAIL };
 
 static void move_folio(struct kernel_model *m, uint32_t page, uint64_t seq, enum place place)
 {
-	uint32_t pages = folio_pages(m, page), head = m->nr_ids + seq_gen(seq);
+	enum lru_list from = page_list(m, page), to = seq_gen(seq);
+	uint32_t pages = folio_pages(m, page);
 
-	list_remove(m->links, page);
-	m->lruvec.nr_pages[m->gen[page] & GEN_MASK] -= pages;
-	m->gen[page] = (uint8_t)((m->gen[page] & ~GEN_MASK) | seq_gen(seq));
-	m->lruvec.nr_pages[m->gen[page] & GEN_MASK] += pages;
-	list_insert(m->links, place == AT_HEAD ? head : m->links[head].prev, page);
+	list_del(m, from, page);
+	m->lruvec.nr_pages[from] -= pages;
+	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | to);
+	if (place == AT_HEAD)
+		list_add(m, to, page, pages);
+	else
+		list_add_tail(m, to, page, pages);
+	m->lruvec.nr_pages[to] += pages;
 }
 
 /* To the generation behind the oldest; its references are forgotten. */
@@ -243,11 +247,9 @@ static void inc_gen(struct kernel_model *m, uint32_t page, enum place place)
 	move_folio(m, page, m->lru_gen.min_seq + 1, place);
 }
 
-static bool gen_empty(const struct kernel_model *m, uint64_t seq)
+static bool gen_empty(struct kernel_model *m, uint64_t seq)
 {
-	uint32_t head = m->nr_ids + seq_gen(seq);
-
-	return m->links[head].next == head;
+	return list_last(m, seq_gen(seq)) == NO_PAGE;
 }
 
 /* Passes over empty generations; false if the oldest is as it was. */
@@ -268,14 +270,19 @@ static bool try_to_inc_min_seq(struct kernel_model *m)
 /* What was touched through page tables since the last time belongs to the youngest generation. */
 static void walk_page_tables(struct kernel_model *m)
 {
-	for (uint64_t seq = m->lru_gen.min_seq; seq <= m->lru_gen.max_seq; seq++) {
-		uint32_t head = m->nr_ids + seq_gen(seq), page, next;
+	enum lru_list youngest = seq_gen(m->lru_gen.max_seq);
 
-		for (page = m->links[head].next; page != head; page = next) {
-			next = m->links[page].next;
-			if (!(m->flags[page] & PG_YOUNG))
+	for (uint64_t seq = m->lru_gen.min_seq; seq <= m->lru_gen.max_seq; seq++) {
+		const struct page_list *list = &m->lists[seq_gen(seq)];
+
+		/* So that no page of the youngest changes its slot on the way. */
+		list_make_room(m, youngest, (uint32_t)m->lruvec.nr_pages[youngest]);
+		for (uint32_t slot = list->head; slot != list->tail; slot--) {
+			uint32_t page = list->at[(slot - 1) & list->mask];
+
+			if (page == NO_PAGE || !(m->pages[page].flags & PG_YOUNG))
 				continue;
-			m->flags[page] &= (uint16_t)~PG_YOUNG;
+			m->pages[page].flags &= (uint16_t)~PG_YOUNG;
 			clear_refs(m, page);
 			move_folio(m, page, m->lru_gen.max_seq, AT_HEAD);
 		}
@@ -289,10 +296,12 @@ static void inc_max_seq(struct kernel_model *m)
 	if (g->mapped)
 		walk_page_tables(m);
 	if (nr_gens(m) == MAX_NR_GENS) {
-		uint32_t head = m->nr_ids + seq_gen(g->min_seq);
+		enum lru_list oldest = seq_gen(g->min_seq);
 
-		while (!gen_empty(m, g->min_seq))
-			inc_gen(m, m->links[head].prev, AT_TAIL);
+		while (!gen_empty(m, g->min_seq)) {
+			list_prefetch(m, oldest);
+			inc_gen(m, list_last(m, oldest), AT_TAIL);
+		}
 		reset_ctrl_pos(g);
 		g->min_seq++;
 	}
@@ -316,7 +325,7 @@ static bool should_run_aging(const struct kernel_model *m, uint64_t *total)
 	return young * MIN_NR_GENS > *total || old * (MIN_NR_GENS + 2) < *total;
 }
 
-/* ---- eviction ---------------------------------------------------------------------------------- */
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 /* True if the folio at the tail of the oldest generation is to stay: it is then in another one. */
 static bool sort_folio(struct kernel_model *m, struct scan_control *sc, uint32_t page,
@@ -329,12 +338,12 @@ static bool sort_folio(struct kernel_model *m, struct scan_control *sc, uint32_t
 		inc_gen(m, page, AT_TAIL);
 		return true;
 	}
-	if (!(m->flags[page] & PG_DIRTY))
+	if (!(m->pages[page].flags & PG_DIRTY))
 		return false;
 	sc->nr_dirty += pages;
 	sc->nr_taken += pages;
 	inc_gen(m, page, AT_HEAD);
-	m->flags[page] |= PG_RECLAIM;
+	m->pages[page].flags |= PG_RECLAIM;
 	return true;
 }
 
@@ -345,9 +354,9 @@ struct isolated {
 
 static void isolate_folio(struct kernel_model *m, uint32_t page, struct isolated *out)
 {
-	if (!(m->flags[page] & PG_REFERENCED))
+	if (!(m->pages[page].flags & PG_REFERENCED))
 		clear_refs(m, page);
-	m->flags[page] &= (uint16_t)~(PG_REFERENCED | PG_RECLAIM);
+	m->pages[page].flags &= (uint16_t)~(PG_REFERENCED | PG_RECLAIM);
 	lru_del_page(m, page);
 	out->page[out->nr++] = page;
 	out->nr_pages += folio_pages(m, page);
@@ -356,16 +365,17 @@ static void isolate_folio(struct kernel_model *m, uint32_t page, struct isolated
 /* Returns the pages looked at, 0 if that led to nothing. */
 static uint64_t scan_folios(struct kernel_model *m, struct scan_control *sc, struct isolated *out)
 {
-	uint32_t head = m->nr_ids + seq_gen(m->lru_gen.min_seq);
+	enum lru_list oldest = seq_gen(m->lru_gen.min_seq);
 	unsigned int tier_idx = get_tier_idx(m);
 	uint64_t remaining = m->p.max_lru_batch_pages, nr_scanned = 0;
 
 	if (nr_gens(m) == MIN_NR_GENS)
 		return 0;
-	while (m->links[head].prev != head && remaining &&
+	while (list_last(m, oldest) != NO_PAGE && remaining &&
 	       out->nr_pages < m->p.min_lru_batch_pages) {
-		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
+		uint32_t page = list_last(m, oldest), pages = folio_pages(m, page);
 
+		list_prefetch(m, oldest);
 		nr_scanned += pages;
 		remaining--;
 		if (sort_folio(m, sc, page, pages, tier_idx))
@@ -383,13 +393,13 @@ static void shrink_folio(struct kernel_model *m, struct scan_control *sc, uint32
 {
 	uint32_t pages = folio_pages(m, page);
 
-	if (!(m->flags[page] & PG_YOUNG)) {
+	if (!(m->pages[page].flags & PG_YOUNG)) {
 		reclaim_folio(m, page, pages);
 		sc->nr_reclaimed += pages;
 		return;
 	}
 	clear_refs(m, page);
-	m->flags[page] = (m->flags[page] & (uint16_t)~PG_YOUNG) | PG_ACTIVE;
+	m->pages[page].flags = (m->pages[page].flags & (uint16_t)~PG_YOUNG) | PG_ACTIVE;
 	m->n.c.activated += pages;
 	lru_add_page(m, page);
 }
@@ -432,7 +442,7 @@ struct watermarks {
 	uint64_t low_pages, high_pages;
 };
 
-/* min_free_kbytes is sqrt(16 * kB) in 128 .. 262144; low and high are a quarter of it above, each. */
+/* min_free_kbytes is sqrt(16 * kB) in 128 .. 262144; low and high: a quarter of it above, each. */
 static struct watermarks get_watermarks(const struct kernel_model *m)
 {
 	uint64_t managed = m->memcg.limit_pages;
@@ -472,7 +482,7 @@ void lru_gen_shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
 		writeback_wakeup(m);
 }
 
-/* ---- kswapd ------------------------------------------------------------------------------------ */
+/* ---- kswapd ---------------------------------------------------------------------------------- */
 
 static int log2_floor(uint64_t x)
 {

@@ -38,7 +38,7 @@
 
 static bool resident(const struct kernel_model *m, uint32_t page)
 {
-	return m->flags[page] & PG_RESIDENT;
+	return m->pages[page].flags & PG_RESIDENT;
 }
 
 static uint32_t round_up_pow2(uint32_t n)
@@ -104,7 +104,7 @@ static void ra_unbounded(struct kernel_model *m, uint32_t page, uint32_t nr, uin
 		if (!fill_folio(m, page, 0, FILL_NORETRY))
 			return;
 		if (page == mark)
-			m->flags[page] |= PG_READAHEAD;
+			m->pages[page].flags |= PG_READAHEAD;
 	}
 }
 
@@ -147,7 +147,7 @@ static void ra_order(struct kernel_model *m, struct open_file *f)
 		if (any_resident(m, page, nr) || !fill_folio(m, page, order, FILL_NORETRY))
 			break;
 		if (index == (mark_index & ~(uint64_t)(nr - 1)))
-			m->flags[page] |= PG_READAHEAD;
+			m->pages[page].flags |= PG_READAHEAD;
 		page += nr;
 		index += nr;
 	}
@@ -287,7 +287,7 @@ static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page,
 {
 	uint32_t max = max_ra_pages(m, want), expected, cached;
 
-	m->flags[page] &= (uint16_t)~PG_READAHEAD;
+	m->pages[page].flags &= (uint16_t)~PG_READAHEAD;
 	if (!m->ra_pages)
 		return;
 	expected = f->start + f->size - f->async_size;
@@ -423,7 +423,7 @@ static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t
 		for (; page < next; page++)
 			demand_page(m, page);
 		f->last_page = page - 1;
-		if (m->flags[head] & PG_READAHEAD) {
+		if (m->pages[head].flags & PG_READAHEAD) {
 			async_ra(m, f, head, end - head);
 			break;
 		}

@@ -52,7 +52,7 @@ static void prepare_scan_control(struct kernel_model *m, struct scan_control *sc
 /* @page's folio, off the lists, leaves memory. */
 void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	if (m->flags[page] & PG_ANON)
+	if (m->pages[page].flags & PG_ANON)
 		m->n.c.swapped_out += pages;
 	workingset_eviction(m, page);
 	memcg_uncharge(m, pages);
@@ -66,7 +66,7 @@ enum verdict { RECLAIM, KEEP, ACTIVATE };
 /* folio_check_references() and the dirty part of shrink_folio_list(); clears what it looks at. */
 static enum verdict judge(struct kernel_model *m, uint32_t page)
 {
-	uint16_t *flags = &m->flags[page], old = *flags;
+	uint16_t *flags = &m->pages[page].flags, old = *flags;
 
 	if (!(old & (PG_REFERENCED | PG_YOUNG | PG_DIRTY)))
 		return RECLAIM;
@@ -92,7 +92,7 @@ static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pag
 		return pages;
 	}
 	if (verdict == ACTIVATE) {
-		m->flags[page] |= PG_ACTIVE;
+		m->pages[page].flags |= PG_ACTIVE;
 		m->n.c.activated += pages;
 	} else {
 		m->n.c.rotated += pages;
@@ -107,18 +107,17 @@ static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pag
  */
 static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr, enum lru_list lru)
 {
-	uint32_t head = lru_head(m, lru);
 	uint64_t nr_reclaimed = 0, nr_dirty = 0, nr_scanned = 0, available;
 	bool file = lru == LRU_INACTIVE_FILE;
 
 	lru_drain(m);
 	available = m->lruvec.nr_pages[lru];
 	while (nr_scanned < nr && nr_scanned < available) {
-		uint32_t page = m->links[head].prev, pages = folio_pages(m, page);
+		uint32_t page = list_last(m, lru), pages = folio_pages(m, page);
 
-		lru_prefetch_prev(m, page);
+		list_prefetch(m, lru);
 		nr_scanned += pages;
-		nr_dirty += m->flags[page] & PG_DIRTY ? pages : 0;
+		nr_dirty += m->pages[page].flags & PG_DIRTY ? pages : 0;
 		lru_del_page(m, page);
 		nr_reclaimed += shrink_folio(m, page, pages);
 	}
@@ -133,17 +132,16 @@ static uint64_t shrink_inactive_list(struct kernel_model *m, uint64_t nr, enum l
 /* Deactivates pages from the active tail until @nr are scanned. */
 static void shrink_active_list(struct kernel_model *m, uint64_t nr, enum lru_list lru)
 {
-	uint32_t head = lru_head(m, lru);
 	uint64_t nr_scanned = 0;
 
 	lru_drain(m);
 	while (nr_scanned < nr && m->lruvec.nr_pages[lru]) {
-		uint32_t page = m->links[head].prev;
+		uint32_t page = list_last(m, lru);
 
-		lru_prefetch_prev(m, page);
+		list_prefetch(m, lru);
 		nr_scanned += folio_pages(m, page);
 		lru_del_page(m, page);
-		m->flags[page] = (m->flags[page] & (uint16_t)~(PG_ACTIVE | PG_YOUNG)) |
+		m->pages[page].flags = (m->pages[page].flags & (uint16_t)~(PG_ACTIVE | PG_YOUNG)) |
 				 PG_WORKINGSET;
 		lru_add_page(m, page);
 	}

@@ -39,18 +39,6 @@ static uint32_t nr_nodes_of(const struct replay_extent *e)
 	return (uint32_t)((last >> XA_CHUNK_BITS) - (e->first_index >> XA_CHUNK_BITS) + 1);
 }
 
-/* The nodes of one extent: the first may begin inside a node. */
-static void init_nodes(struct kernel_model *m, const struct replay_extent *e, uint32_t node)
-{
-	uint32_t skew = (uint32_t)(e->first_index & (XA_CHUNK_PAGES - 1));
-
-	for (uint32_t i = 0; i < nr_nodes_of(e); i++)
-		m->nodes[node + i] = (struct xa_node){
-			.next = NO_PAGE,
-			.first_page = e->first_id + (i ? i * XA_CHUNK_PAGES - skew : 0),
-		};
-}
-
 int workingset_init(struct kernel_model *m)
 {
 	uint64_t nr = 0;
@@ -68,8 +56,8 @@ int workingset_init(struct kernel_model *m)
 	if (!m->nodes)
 		return -ENOMEM;
 	m->nr_nodes = (uint32_t)nr;
-	for (size_t i = 0; i < m->nr_extents; i++)
-		init_nodes(m, &m->extents[i], m->extent_node[i]);
+	for (size_t i = 0; i < nr; i++)
+		m->nodes[i].next = NO_PAGE;
 	m->nodes[nr].next = m->nodes[nr].prev = m->nr_nodes;
 	m->metadata_bytes += (nr + 1) * sizeof(*m->nodes) + m->nr_extents * 4;
 	return 0;
@@ -81,20 +69,33 @@ void workingset_release(struct kernel_model *m)
 	free(m->nodes);
 }
 
-static uint32_t page_node(struct kernel_model *m, uint32_t page)
+/* The node of @page; *slot: which of its slots. */
+static uint32_t page_node(struct kernel_model *m, uint32_t page, uint32_t *slot)
 {
 	const struct replay_extent *e = page_extent(m, page);
 	uint64_t index = e->first_index + (page - e->first_id);
 
+	*slot = index & (XA_CHUNK_PAGES - 1);
 	return m->extent_node[e - m->extents] +
 	       (uint32_t)((index >> XA_CHUNK_BITS) - (e->first_index >> XA_CHUNK_BITS));
+}
+
+/* Bits of a node for @pages, a power of two, from @slot on; of a folio that spans nodes, all. */
+static uint64_t slot_bits(uint32_t slot, uint32_t pages)
+{
+	return pages >= XA_CHUNK_PAGES ? UINT64_MAX : ((1ULL << pages) - 1) << slot;
+}
+
+static uint32_t nodes_of_folio(uint32_t pages)
+{
+	return pages > XA_CHUNK_PAGES ? pages >> XA_CHUNK_BITS : 1;
 }
 
 /* workingset_update_node(): on the list while it holds shadows and nothing else. */
 static void update_node(struct kernel_model *m, uint32_t node)
 {
 	struct xa_node *n = &m->nodes[node], *head = &m->nodes[m->nr_nodes];
-	bool shadows_only = n->nr_shadows && !n->nr_pages && !n->large;
+	bool shadows_only = n->shadows && !n->nr_pages && !n->large;
 
 	if (shadows_only == (n->next != NO_PAGE))
 		return;
@@ -112,59 +113,72 @@ static void update_node(struct kernel_model *m, uint32_t node)
 	}
 }
 
-/* @large: the node is a part of one folio of order 6 or more, whose entry is a level up. */
-static void change_node(struct kernel_model *m, uint32_t node, int pages, int shadows, bool large)
-{
-	struct xa_node *n = &m->nodes[node];
-
-	n->nr_pages = (uint8_t)(n->nr_pages + pages);
-	n->nr_shadows = (uint8_t)(n->nr_shadows + shadows);
-	n->large = large;
-	update_node(m, node);
-}
-
-/* A folio comes in; shadows in its place are gone. Its pages' flags are still the old ones. */
+/* A folio comes in; shadows in its place are gone. */
 void workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	uint32_t node = page_node(m, page), step = pages < XA_CHUNK_PAGES ? pages : XA_CHUNK_PAGES;
+	uint32_t slot, node = page_node(m, page, &slot), end = node + nodes_of_folio(pages);
 
-	for (uint32_t i = 0; i < pages; i += step, node++) {
-		int shadows = 0;
+	for (; node < end; node++) {
+		struct xa_node *n = &m->nodes[node];
 
-		for (uint32_t j = i; j < i + step; j++)
-			shadows += (m->flags[page + j] & PG_SHADOW) != 0;
-		change_node(m, node, (int)step, -shadows, pages >= XA_CHUNK_PAGES);
+		n->shadows &= ~slot_bits(slot, pages);
+		n->nr_pages += pages < XA_CHUNK_PAGES ? pages : XA_CHUNK_PAGES;
+		n->large = pages >= XA_CHUNK_PAGES;
+		update_node(m, node);
 	}
 }
 
-/* A folio leaves: by eviction (@shadow) or truncation. */
+/*
+ * A folio leaves: by eviction (@shadow) or truncation. Of order 6 or more, it is all that its nodes
+ * hold, and its entry is a level up.
+ */
 void workingset_page_out(struct kernel_model *m, uint32_t page, uint32_t pages, bool shadow)
 {
-	uint32_t node = page_node(m, page), step = pages < XA_CHUNK_PAGES ? pages : XA_CHUNK_PAGES;
+	uint32_t slot, node = page_node(m, page, &slot), end = node + nodes_of_folio(pages);
 
-	for (uint32_t i = 0; i < pages; i += step, node++)
-		change_node(m, node, -(int)step, shadow ? (int)step : 0, pages >= XA_CHUNK_PAGES);
+	for (; node < end; node++) {
+		struct xa_node *n = &m->nodes[node];
+
+		n->shadows |= shadow ? slot_bits(slot, pages) : 0;
+		n->nr_pages -= pages < XA_CHUNK_PAGES ? pages : XA_CHUNK_PAGES;
+		n->large = pages >= XA_CHUNK_PAGES;
+		update_node(m, node);
+	}
 }
 
-/* A shadow is truncated. */
+/* The last of @pages, which are to be one folio, that has a shadow; NO_PAGE: none. */
+uint32_t workingset_shadow(struct kernel_model *m, uint32_t page, uint32_t pages)
+{
+	uint32_t slot, node = page_node(m, page, &slot);
+
+	for (uint32_t i = nodes_of_folio(pages); i-- > 0;) {
+		uint64_t shadows = m->nodes[node + i].shadows & slot_bits(slot, pages);
+
+		if (shadows)
+			return page + i * XA_CHUNK_PAGES - slot + 63 - __builtin_clzll(shadows);
+	}
+	return NO_PAGE;
+}
+
+/* Truncated; a shadow, if it has one, is gone. */
 void workingset_forget(struct kernel_model *m, uint32_t page)
 {
-	change_node(m, page_node(m, page), 0, -1, false);
+	uint32_t slot, node = page_node(m, page, &slot);
+	struct xa_node *n = &m->nodes[node];
+
+	if (!(n->shadows >> slot & 1))
+		return;
+	n->shadows &= ~(1ULL << slot);
+	n->large = false;
+	update_node(m, node);
 }
 
 /* The oldest node of shadows is freed with all of them. */
 static void drop_node(struct kernel_model *m, uint32_t node)
 {
-	uint32_t page = m->nodes[node].first_page, left = m->nodes[node].nr_shadows;
-
-	for (; left; page++) {
-		if (!(m->flags[page] & PG_SHADOW))
-			continue;
-		m->flags[page] = PG_SEEN;
-		left--;
-		m->n.shadows_dropped++;
-	}
-	change_node(m, node, 0, -(int)m->nodes[node].nr_shadows, false);
+	m->n.shadows_dropped += (uint64_t)__builtin_popcountll(m->nodes[node].shadows);
+	m->nodes[node].shadows = 0;
+	update_node(m, node);
 }
 
 /* Called with each pass of reclaim. */
@@ -196,11 +210,11 @@ void workingset_eviction(struct kernel_model *m, uint32_t page)
 {
 	uint32_t nr = folio_pages(m, page), end = page + nr;
 	uint32_t age = m->gen ? lru_gen_eviction(m, page, nr) : (uint32_t)m->lruvec.nonresident_age;
-	uint16_t shadow = PG_SHADOW | PG_SEEN | (m->flags[page] & (PG_WORKINGSET | PG_ANON));
+	uint16_t shadow = PG_SEEN | (m->pages[page].flags & (PG_WORKINGSET | PG_ANON));
 
 	for (; page < end; page++) {
-		m->links[page].next = age;
-		m->flags[page] = shadow;
+		m->pages[page].age = age;
+		m->pages[page].flags = shadow;
 	}
 	workingset_page_out(m, end - nr, nr, true);
 	workingset_age(m, nr);
@@ -208,8 +222,8 @@ void workingset_eviction(struct kernel_model *m, uint32_t page)
 
 static bool refault_is_recent(const struct kernel_model *m, uint32_t page)
 {
-	uint32_t distance = (uint32_t)m->lruvec.nonresident_age - m->links[page].next;
-	bool file = !(m->flags[page] & PG_ANON);
+	uint32_t distance = (uint32_t)m->lruvec.nonresident_age - m->pages[page].age;
+	bool file = !(m->pages[page].flags & PG_ANON);
 	uint64_t workingset_size = stat_pages(m, LRU_ACTIVE_FILE);
 
 	if (!file)
@@ -233,8 +247,8 @@ uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t page
 	if (!refault_is_recent(m, page))
 		return 0;
 	workingset_age(m, pages);
-	m->lruvec.nr_workingset_activate[!(m->flags[page] & PG_ANON)] += pages;
-	if (m->flags[page] & PG_WORKINGSET)
-		lru_note_cost(m, !(m->flags[page] & PG_ANON), pages, 0);
-	return PG_ACTIVE | (m->flags[page] & PG_WORKINGSET);
+	m->lruvec.nr_workingset_activate[!(m->pages[page].flags & PG_ANON)] += pages;
+	if (m->pages[page].flags & PG_WORKINGSET)
+		lru_note_cost(m, !(m->pages[page].flags & PG_ANON), pages, 0);
+	return PG_ACTIVE | (m->pages[page].flags & PG_WORKINGSET);
 }

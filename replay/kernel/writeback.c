@@ -32,6 +32,23 @@ static int writeback_init(struct kernel_model *m)
 	return 0;
 }
 
+static void list_insert(struct links *links, uint32_t at, uint32_t page)
+{
+	uint32_t next = links[at].next;
+
+	links[page] = (struct links){ .next = next, .prev = at };
+	links[next].prev = page;
+	links[at].next = page;
+}
+
+static void list_remove(struct links *links, uint32_t page)
+{
+	uint32_t next = links[page].next, prev = links[page].prev;
+
+	links[next].prev = prev;
+	links[prev].next = next;
+}
+
 void writeback_release(struct kernel_model *m)
 {
 	free(m->dirty);
@@ -40,11 +57,11 @@ void writeback_release(struct kernel_model *m)
 
 int writeback_page_dirtied(struct kernel_model *m, uint32_t page)
 {
-	if (m->flags[page] & PG_DIRTY)
+	if (m->pages[page].flags & PG_DIRTY)
 		return 0;
 	if (!m->dirty && writeback_init(m))
 		return -ENOMEM;
-	m->flags[page] |= PG_DIRTY;
+	m->pages[page].flags |= PG_DIRTY;
 	m->dirtied_ms[page] = (uint32_t)(m->now_ns / 1000000);
 	list_insert(m->dirty, m->dirty[m->nr_ids].prev, page);
 	m->nr_dirty++;
@@ -54,7 +71,7 @@ int writeback_page_dirtied(struct kernel_model *m, uint32_t page)
 /* Truncated: what was dirty is never written. */
 void writeback_page_gone(struct kernel_model *m, uint32_t page)
 {
-	if (!(m->flags[page] & PG_DIRTY))
+	if (!(m->pages[page].flags & PG_DIRTY))
 		return;
 	list_remove(m->dirty, page);
 	m->nr_dirty--;
@@ -62,16 +79,16 @@ void writeback_page_gone(struct kernel_model *m, uint32_t page)
 
 static void page_written(struct kernel_model *m, uint32_t page)
 {
-	uint16_t flags = m->flags[page];
+	uint16_t flags = m->pages[page].flags;
 
 	list_remove(m->dirty, page);
 	m->nr_dirty--;
 	m->n.c.written += folio_pages(m, page);
-	m->flags[page] = flags & (uint16_t)~(PG_DIRTY | PG_RECLAIM);
+	m->pages[page].flags = flags & (uint16_t)~(PG_DIRTY | PG_RECLAIM);
 	if (!(flags & PG_RECLAIM) || !(flags & PG_LRU))
 		return;
 	lru_del_page(m, page);
-	m->flags[page] &= (uint16_t)~PG_ACTIVE;
+	m->pages[page].flags &= (uint16_t)~PG_ACTIVE;
 	lru_add_page_tail(m, page);
 	m->n.c.rotated += folio_pages(m, page);
 }
@@ -99,6 +116,6 @@ void writeback_timer(struct kernel_model *m)
 /* fsync */
 void writeback_sync(struct kernel_model *m, uint32_t page)
 {
-	if (m->flags[page] & PG_DIRTY)
+	if (m->pages[page].flags & PG_DIRTY)
 		page_written(m, page);
 }
