@@ -2,9 +2,7 @@
 /*
  * vtab_event.c - packed events as virtual tables, each named as its ordinary table would be.
  *
- * Eponymous (needs no CREATE), read-only, INNOCUOUS (views may use it). Rows come by (capture_id,
- * ts_ns, cpu, sequence). Constraints on capture_id and ts_ns choose the chunks; SQLite checks every
- * constraint itself as well, so one that is not understood costs time and nothing else.
+ * See vtab.h. Constraints on capture_id and ts_ns choose the chunks.
  *
  * A chunk is in that order inside, but chunks may overlap (CPUs are drained one after the other):
  * all that may hold the next row are open at once, and the smallest first row wins. Few overlap, so
@@ -15,9 +13,7 @@
 #include <string.h>
 
 #include "schema/event_codec.h"
-#include "schema/sqlite.h"
-
-enum { COL_CAPTURE_ID, COL_TS_NS, COL_CPU, COL_PID, NR_BASE_COLS };
+#include "schema/vtab.h"
 
 /* What the module knows of its table. */
 struct event_module {
@@ -44,7 +40,15 @@ struct event_cursor {
 	struct open_block *open;
 	int nr_open, room;
 	int current;			/* index into open, -1: at the end */
-	int64_t from_ns, to_ns;
+	struct vtab_range range;
+};
+
+/* A chunk is decoded for a single time too. */
+static const struct vtab_table event_table_plan = {
+	.letters = "ct",
+	.rows = 1e6,
+	.least_cost = 8192,
+	.time_share = 1e-2,
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -74,95 +78,17 @@ static int event_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 {
 	const struct event_module *module = aux;
 	char *sql = vtab_declaration(module);
-	struct event_vtab *event;
-	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+	int rc = vtab_make(db, sql, sizeof(struct event_vtab), vtab);
 
 	sqlite3_free(sql);
-	if (rc)
-		return rc;
-	event = sqlite3_malloc(sizeof(*event));
-	if (!event)
-		return SQLITE_NOMEM;
-	*event = (struct event_vtab){ .module = module };
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*vtab = &event->base;
-	return SQLITE_OK;
-}
-
-static int event_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
-}
-
-/* ---- planning -------------------------------------------------------------------------------- */
-
-/* A letter of idxStr for a constraint that chooses chunks, or 0. */
-static char constraint_letter(int column, int op)
-{
-	if (column == COL_CAPTURE_ID && op == SQLITE_INDEX_CONSTRAINT_EQ)
-		return 'c';
-	if (column != COL_TS_NS)
-		return 0;
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return 't';
-	case SQLITE_INDEX_CONSTRAINT_GE:
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return '>';
-	case SQLITE_INDEX_CONSTRAINT_LE:
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return '<';
-	default:
-		return 0;
-	}
-}
-
-/* Rows come by capture_id, ts_ns, cpu: is what is asked for a beginning of that? */
-static bool is_our_order(const sqlite3_index_info *info, bool one_capture)
-{
-	int next = COL_CAPTURE_ID;
-
-	if (!info->nOrderBy)
-		return false;
-	for (int i = 0; i < info->nOrderBy; i++) {
-		if (info->aOrderBy[i].desc)
-			return false;
-		if (next == COL_CAPTURE_ID && one_capture &&
-		    info->aOrderBy[i].iColumn == COL_TS_NS)
-			next = COL_TS_NS;
-		if (info->aOrderBy[i].iColumn != next++)
-			return false;
-	}
-	return next <= COL_PID;
+	if (!rc)
+		((struct event_vtab *)*vtab)->module = module;
+	return rc;
 }
 
 static int event_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	bool one_capture = false;
-	double rows = 1e6;
-	char letters[32];
-	int nr = 0;
-
-	for (int i = 0; i < info->nConstraint && nr < (int)sizeof(letters) - 1; i++) {
-		char letter = constraint_letter(info->aConstraint[i].iColumn,
-						info->aConstraint[i].op);
-
-		if (!letter || !info->aConstraint[i].usable)
-			continue;
-		info->aConstraintUsage[i].argvIndex = nr + 1;
-		letters[nr++] = letter;
-		one_capture |= letter == 'c';
-		/* a chunk is decoded for a single time too */
-		rows /= letter == 't' ? 100 : letter == 'c' ? 2 : 3;
-	}
-	letters[nr] = '\0';
-	info->orderByConsumed = is_our_order(info, one_capture);
-	info->idxStr = sqlite3_mprintf("%s", letters);
-	info->needToFreeIdxStr = 1;
-	info->estimatedRows = (sqlite3_int64)rows;
-	info->estimatedCost = rows < 8192 ? 8192 : rows;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return vtab_plan(&event_table_plan, info);
 }
 
 /* ---- cursors --------------------------------------------------------------------------------- */
@@ -200,13 +126,10 @@ static int event_close(sqlite3_vtab_cursor *cursor)
 
 static int damaged(struct event_cursor *c, int64_t chunk_id, int code)
 {
-	sqlite3_vtab *vtab = c->base.pVtab;
+	struct err err;
 
-	if (code == -ENOMEM)
-		return SQLITE_NOMEM;
-	sqlite3_free(vtab->zErrMsg);
-	vtab->zErrMsg = sqlite3_mprintf("event_chunk %lld is damaged", chunk_id);
-	return SQLITE_CORRUPT_VTAB;
+	err_set(&err, code, "chunk %lld is damaged", (long long)chunk_id);
+	return vtab_fail(c->base.pVtab, "event_chunk", code, &err);
 }
 
 static int list_step(struct event_cursor *c)
@@ -320,8 +243,8 @@ static int skip_unwanted(struct event_cursor *c)
 {
 	int rc = SQLITE_OK;
 
-	while (!rc && c->current >= 0 && (c->open[c->current].ts_ns < c->from_ns ||
-					  c->open[c->current].ts_ns > c->to_ns))
+	while (!rc && c->current >= 0 && (c->open[c->current].ts_ns < c->range.from_ns ||
+					  c->open[c->current].ts_ns > c->range.to_ns))
 		rc = advance(c);
 	return rc;
 }
@@ -334,31 +257,7 @@ static int event_next(sqlite3_vtab_cursor *cursor)
 	return rc ? rc : skip_unwanted(c);
 }
 
-/* False: no row can be wanted. */
-static bool filter_apply(struct event_cursor *c, int64_t *capture_id, char letter,
-			 sqlite3_value *arg)
-{
-	int64_t v;
-
-	if (sqlite3_value_type(arg) == SQLITE_NULL)
-		return false;
-	if (sqlite3_value_type(arg) != SQLITE_INTEGER)
-		return true;
-	v = sqlite3_value_int64(arg);
-	if (letter == 'c') {
-		bool same = *capture_id == -1 || *capture_id == v;
-
-		*capture_id = v;
-		return same && v >= 0;
-	}
-	if (letter != '<' && v > c->from_ns)
-		c->from_ns = v;
-	if (letter != '>' && v < c->to_ns)
-		c->to_ns = v;
-	return true;
-}
-
-static int list_chunks(struct event_cursor *c, int64_t capture_id)
+static int list_chunks(struct event_cursor *c)
 {
 	const struct event_module *module = ((struct event_vtab *)c->base.pVtab)->module;
 	char *sql;
@@ -368,17 +267,17 @@ static int list_chunks(struct event_cursor *c, int64_t capture_id)
 			      " \"%w\".event_chunk WHERE table_id = %lld%s AND first_ts_ns <= ?2"
 			      " AND last_ts_ns >= ?3 ORDER BY capture_id, first_ts_ns, id",
 			      module->schema, module->table_id,
-			      capture_id < 0 ? "" : " AND capture_id = ?1");
+			      c->range.capture_id < 0 ? "" : " AND capture_id = ?1");
 	if (!sql)
 		return SQLITE_NOMEM;
 	rc = sqlite3_prepare_v2(module->db, sql, -1, &c->list, NULL);
 	sqlite3_free(sql);
 	if (rc)
 		return rc;
-	if (capture_id >= 0)
-		sqlite3_bind_int64(c->list, 1, capture_id);
-	sqlite3_bind_int64(c->list, 2, c->to_ns);
-	sqlite3_bind_int64(c->list, 3, c->from_ns);
+	if (c->range.capture_id >= 0)
+		sqlite3_bind_int64(c->list, 1, c->range.capture_id);
+	sqlite3_bind_int64(c->list, 2, c->range.to_ns);
+	sqlite3_bind_int64(c->list, 3, c->range.from_ns);
 	return list_step(c);
 }
 
@@ -386,16 +285,14 @@ static int event_filter(sqlite3_vtab_cursor *cursor, int plan, const char *lette
 			sqlite3_value **argv)
 {
 	struct event_cursor *c = (struct event_cursor *)cursor;
-	int64_t capture_id = -1;
 	int rc;
 
 	cursor_clear(c);
-	c->from_ns = INT64_MIN;
-	c->to_ns = INT64_MAX;
+	c->range = VTAB_RANGE_ALL;
 	for (int i = 0; i < argc && letters[i]; i++)
-		if (!filter_apply(c, &capture_id, letters[i], argv[i]))
+		if (!vtab_range_apply(&c->range, letters[i], argv[i]))
 			return SQLITE_OK;
-	rc = list_chunks(c, capture_id);
+	rc = list_chunks(c);
 	if (!rc)
 		rc = settle(c);
 	return rc ? rc : skip_unwanted(c);
@@ -435,12 +332,12 @@ static int event_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int c
 	struct value value;
 	int code;
 
-	if (column == COL_CAPTURE_ID) {
+	if (column == VTAB_CAPTURE_ID) {
 		sqlite3_result_int64(ctx, open->capture_id);
 		return SQLITE_OK;
 	}
 	/* ts_ns, cpu, pid and the fields follow in the chunk's order */
-	code = event_block_value(open->block, column - COL_TS_NS, open->row, &value);
+	code = event_block_value(open->block, column - VTAB_TS_NS, open->row, &value);
 	return code ? damaged(c, open->chunk_id, code) : result_value(ctx, &value);
 }
 
@@ -457,7 +354,7 @@ static const sqlite3_module module_event = {
 	.xCreate = NULL,	/* eponymous only */
 	.xConnect = event_connect,
 	.xBestIndex = event_best_index,
-	.xDisconnect = event_disconnect,
+	.xDisconnect = vtab_free,
 	.xOpen = event_open,
 	.xClose = event_close,
 	.xFilter = event_filter,

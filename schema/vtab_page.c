@@ -2,18 +2,15 @@
 /*
  * vtab_page.c - the virtual table page_event: packed page events as rows.
  *
- * Eponymous (needs no CREATE), read-only, INNOCUOUS (views may use it). Rows come by (capture_id,
- * ts_ns, cpu, sequence). Constraints on capture_id, ts_ns, cpu, op and file_id go down to the
- * chunks: one that cannot hold a wanted row is never read. SQLite still checks each constraint
- * itself, so a constraint that is not understood here (an op that is no name, a time that is no
- * integer) costs time and nothing else.
+ * See vtab.h. Constraints on capture_id, ts_ns, cpu, op and file_id go down to the chunks: one that
+ * cannot hold a wanted row is never read.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "schema/page_merge.h"
+#include "schema/vtab.h"
 
 enum page_column {
 	COL_CAPTURE_ID, COL_TS_NS, COL_CPU, COL_PID, COL_OP, COL_FILE_ID, COL_PAGE_INDEX, COL_PAGES,
@@ -37,28 +34,22 @@ struct page_vtab {
 	sqlite3 *db;
 };
 
+static const struct vtab_table page_table = {
+	.letters = "ctp.of",
+	.rows = 1e7,
+	.least_cost = 1,
+	.time_share = 1e-5,
+	.any_time_order = true,
+};
+
 static int page_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			sqlite3_vtab **vtab, char **text)
 {
-	struct page_vtab *page;
-	int rc = sqlite3_declare_vtab(db, page_event_schema);
+	int rc = vtab_make(db, page_event_schema, sizeof(struct page_vtab), vtab);
 
-	if (rc != SQLITE_OK)
-		return rc;
-	page = sqlite3_malloc(sizeof(*page));
-	if (!page)
-		return SQLITE_NOMEM;
-	memset(page, 0, sizeof(*page));
-	page->db = db;
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*vtab = &page->base;
-	return SQLITE_OK;
-}
-
-static int page_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
+	if (rc == SQLITE_OK)
+		((struct page_vtab *)*vtab)->db = db;
+	return rc;
 }
 
 static int page_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
@@ -82,148 +73,35 @@ static int page_close(sqlite3_vtab_cursor *cursor)
 	return SQLITE_OK;
 }
 
-/* One letter per argument of xFilter: which column, which comparison. 0: not for us. */
-static char constraint_letter(int column, int op)
-{
-	if (op == SQLITE_INDEX_CONSTRAINT_EQ)
-		switch (column) {
-		case COL_CAPTURE_ID:
-			return 'c';
-		case COL_TS_NS:
-			return 't';
-		case COL_CPU:
-			return 'p';
-		case COL_OP:
-			return 'o';
-		case COL_FILE_ID:
-			return 'f';
-		}
-	if (column == COL_TS_NS && (op == SQLITE_INDEX_CONSTRAINT_GE ||
-				    op == SQLITE_INDEX_CONSTRAINT_GT))
-		return '>';
-	if (column == COL_TS_NS && (op == SQLITE_INDEX_CONSTRAINT_LE ||
-				    op == SQLITE_INDEX_CONSTRAINT_LT))
-		return '<';
-	return 0;
-}
-
-/* ts_ns; capture_id, ts_ns: those are the orders in which rows come, or can. */
-static bool order_is_ours(const sqlite3_index_info *info, bool one_capture, bool *by_time)
-{
-	int i = 0;
-
-	if (!info->nOrderBy)
-		return false;
-	for (int k = 0; k < info->nOrderBy; k++)
-		if (info->aOrderBy[k].desc)
-			return false;
-	if (info->aOrderBy[0].iColumn == COL_CAPTURE_ID)
-		i++;
-	if (info->nOrderBy - i > 1 ||
-	    (i < info->nOrderBy && info->aOrderBy[i].iColumn != COL_TS_NS))
-		return false;
-	*by_time = !i && !one_capture;
-	return true;
-}
-
 static int page_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	char letters[64];
-	bool one_capture = false, by_time = false;
-	double rows = 1e7;
-	int nr = 0;
-
-	for (int i = 0; i < info->nConstraint && nr < (int)sizeof(letters) - 1; i++) {
-		char letter = constraint_letter(info->aConstraint[i].iColumn,
-						info->aConstraint[i].op);
-
-		if (!letter || !info->aConstraint[i].usable)
-			continue;
-		info->aConstraintUsage[i].argvIndex = nr + 1;
-		letters[nr++] = letter;
-		one_capture |= letter == 'c';
-		rows /= letter == 't' ? 1e5 : letter == '<' || letter == '>' ? 3 : 4;
-	}
-	letters[nr] = '\0';
-	info->orderByConsumed = order_is_ours(info, one_capture, &by_time);
-	info->idxNum = by_time;
-	info->idxStr = sqlite3_mprintf("%s", letters);
-	info->needToFreeIdxStr = 1;
-	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
-	info->estimatedCost = rows < 1 ? 1 : rows;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-static void narrow(int64_t *low, int64_t *high, int64_t from, int64_t to)
-{
-	if (from > *low)
-		*low = from;
-	if (to < *high)
-		*high = to;
+	return vtab_plan(&page_table, info);
 }
 
 /* False: the constraint holds for no row. Anything but an integer is left to SQLite. */
 static bool filter_apply(struct page_filter *f, char letter, sqlite3_value *arg)
 {
-	int64_t v;
+	bool is_int = sqlite3_value_type(arg) == SQLITE_INTEGER;
+	int64_t v = sqlite3_value_int64(arg);
 
-	if (sqlite3_value_type(arg) == SQLITE_NULL)
-		return false;
-	if (letter == 'o') {
-		const char *name = (const char *)sqlite3_value_text(arg);
-		int op = sqlite3_value_type(arg) == SQLITE_TEXT && name ?
-			 page_op_from_name(name) : -EINVAL;
+	if (letter == 'o' && sqlite3_value_type(arg) == SQLITE_TEXT) {
+		int op = page_op_from_name((const char *)sqlite3_value_text(arg));
 
 		if (op >= 0)
 			f->ops_mask &= 1U << op;
-		return true;
-	}
-	if (sqlite3_value_type(arg) != SQLITE_INTEGER)
-		return true;
-	v = sqlite3_value_int64(arg);
-	switch (letter) {
-	case 'c':
-		if (v < 0 || (f->capture_id >= 0 && f->capture_id != v))
-			return false;
-		f->capture_id = v;
-		break;
-	case 'p':
+	} else if (letter == 'p' && is_int) {
 		if (v < 0 || (f->cpu >= 0 && f->cpu != v))
 			return false;
 		f->cpu = v;
-		break;
-	case 't':
-		narrow(&f->from_ns, &f->to_ns, v, v);
-		break;
-	case '>':
-		narrow(&f->from_ns, &f->to_ns, v, INT64_MAX);
-		break;
-	case '<':
-		narrow(&f->from_ns, &f->to_ns, INT64_MIN, v);
-		break;
-	case 'f':
-		narrow(&f->min_file_id, &f->max_file_id, v, v);
-		break;
+	} else if (letter == 'f' && is_int) {
+		vtab_narrow(&f->min_file_id, &f->max_file_id, v, v);
 	}
 	return true;
 }
 
 static int page_fail(sqlite3_vtab_cursor *cursor, int code, const struct err *err)
 {
-	sqlite3_vtab *vtab = cursor->pVtab;
-
-	sqlite3_free(vtab->zErrMsg);
-	vtab->zErrMsg = sqlite3_mprintf("page_event: %s", err->text);
-	switch (code) {
-	case -EINTR:
-		return SQLITE_INTERRUPT;
-	case -ENOMEM:
-		return SQLITE_NOMEM;
-	case -EBADMSG:
-		return SQLITE_CORRUPT_VTAB;
-	default:
-		return SQLITE_ERROR;
-	}
+	return vtab_fail(cursor->pVtab, "page_event", code, err);
 }
 
 static int page_next(sqlite3_vtab_cursor *cursor)
@@ -241,16 +119,21 @@ static int page_filter(sqlite3_vtab_cursor *cursor, int plan, const char *letter
 {
 	struct page_cursor *c = (struct page_cursor *)cursor;
 	struct page_filter filter = PAGE_FILTER_ALL;
+	struct vtab_range range = VTAB_RANGE_ALL;
 	struct err err = { "" };
 	int code;
 
 	page_merge_close(c->merge);
 	c->merge = NULL;
 	c->at_end = true;
-	filter.by_time = plan;
 	for (int i = 0; i < argc && letters[i]; i++)
-		if (!filter_apply(&filter, letters[i], argv[i]))
+		if (!vtab_range_apply(&range, letters[i], argv[i]) ||
+		    !filter_apply(&filter, letters[i], argv[i]))
 			return SQLITE_OK;
+	filter.by_time = plan & VTAB_BY_TIME;
+	filter.capture_id = range.capture_id;
+	filter.from_ns = range.from_ns;
+	filter.to_ns = range.to_ns;
 	code = page_merge_open(((struct page_vtab *)cursor->pVtab)->db, &filter, &c->merge, &err);
 	return code ? page_fail(cursor, code, &err) : page_next(cursor);
 }
@@ -321,7 +204,7 @@ static const sqlite3_module page_module = {
 	.xCreate = NULL,	/* eponymous only */
 	.xConnect = page_connect,
 	.xBestIndex = page_best_index,
-	.xDisconnect = page_disconnect,
+	.xDisconnect = vtab_free,
 	.xOpen = page_open,
 	.xClose = page_close,
 	.xFilter = page_filter,
