@@ -47,7 +47,7 @@ $(LIB): $(OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # The extension: the same decoder compiled against sqlite3ext.h. See schema/extension.c.
-EXT_SRCS := $(wildcard schema/extension.c schema/vtab*.c schema/*codec*.c schema/page_merge.c) base/err.c base/names.c
+EXT_SRCS := $(wildcard schema/extension.c schema/vtab*.c schema/*codec*.c schema/page_merge.c schema/page_life.c schema/file_map.c) base/err.c base/names.c
 $(BUILD)/pagereel.so: $(EXT_SRCS) $(wildcard schema/*.h base/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -DPAGEREEL_EXTENSION -shared -o $@ $(EXT_SRCS) -lstreamvbyte

@@ -91,8 +91,6 @@ static const struct param dirty_throttling[] = {
 static const struct param readahead[] = {
 	{ "unused", PARAM_PCT, SETTING(0), "20", 0, 0, "%", "of the pages brought in" },
 	{ "pages", PARAM_COUNT, SETTING(1), "1000", 0, 0, "pages", "evicted unused, at least" },
-	{ "every", PARAM_COUNT, SETTING(2), "0", 0, 0, "pages",
-	  "look at each so-manieth; 0: by size" },
 	{ 0 },
 };
 

@@ -1,7 +1,7 @@
--- doctor_streams.sql - files read through once, in order, while other pages are evicted and read
--- back. A stream is a run of pages that one task added to the cache in the order of the file, at
--- least :run bytes long (up to 32 pages that were there already may be left out). once_pct: of its
--- pages, those that had not been there before.
+-- doctor_streams.sql - tasks that read long files in order, and pages of others that were evicted
+-- and read back meanwhile. A stream is a run of one task's adds to the cache in the order of the
+-- file, at least :run bytes long (up to 32 pages that were there already may be left out). once_pct: of its
+-- pages, those that had not been there before. A refault is one as in the view of that name.
 WITH
 seen AS (
 	SELECT capture_id, sum(name = 'mm_filemap_add_to_page_cache') AS adds,
@@ -11,57 +11,30 @@ seen AS (
 span AS (
 	SELECT id AS capture_id FROM capture WHERE :capture IS NULL OR id = :capture
 ),
-event AS (
-	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, 1 AS is_add FROM page_event
-	WHERE op = 'add' AND capture_id IN (SELECT capture_id FROM span)
-	UNION ALL
-	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, 0 FROM eviction
-	WHERE capture_id IN (SELECT capture_id FROM span)
-),
--- as the view refault has it: an add of a folio that was evicted before, by its first page
-aged AS (
-	SELECT *, coalesce(lag(is_add) OVER w = 0, 0) AS is_refault
-	FROM event
-	WINDOW w AS (PARTITION BY capture_id, file_id, page_index ORDER BY ts_ns, is_add)
-),
-fill AS (
-	SELECT capture_id, ts_ns, pid, file_id, page_index, pages, is_refault,
-		coalesce(page_index - lag(page_index + pages) OVER w BETWEEN 0 AND 32, 0) AS goes_on
-	FROM aged WHERE is_add
-	WINDOW w AS (PARTITION BY capture_id, pid, file_id ORDER BY ts_ns, page_index)
-),
-numbered AS (
-	SELECT *, sum(NOT goes_on) OVER (PARTITION BY capture_id, pid, file_id ORDER BY ts_ns, page_index
-		ROWS UNBOUNDED PRECEDING) AS run
-	FROM fill
-),
-marked AS MATERIALIZED (
-	SELECT capture_id, pid, file_id, run, pages, is_refault,
-		sum(pages) OVER (PARTITION BY capture_id, pid, file_id, run) * 4096 >= :run AS in_stream
-	FROM numbered
+run AS MATERIALIZED (
+	SELECT capture_id, file_id, sum(pages) AS pages,
+		coalesce(sum(pages) FILTER (WHERE evicted_ns IS NOT NULL), 0) AS refault_pages,
+		sum(pages) * 4096 >= :run AS in_stream
+	FROM page_life WHERE op = 'add' AND (:capture IS NULL OR capture_id = :capture)
+	GROUP BY capture_id, run
 ),
 total AS (
-	SELECT capture_id, sum(pages) AS fill_pages,
+	SELECT capture_id, sum(pages) AS fill_pages, sum(in_stream) AS nr_streams,
 		coalesce(sum(pages) FILTER (WHERE in_stream), 0) AS stream_pages,
-		coalesce(sum(pages) FILTER (WHERE in_stream AND NOT is_refault), 0) AS once_pages,
+		coalesce(sum(pages - refault_pages) FILTER (WHERE in_stream), 0) AS once_pages,
 		coalesce(sum(pages) FILTER (WHERE NOT in_stream), 0) AS other_pages,
-		coalesce(sum(pages) FILTER (WHERE NOT in_stream AND is_refault), 0) AS refault_pages
-	FROM marked GROUP BY capture_id
-),
-run AS (
-	SELECT capture_id, count(*) AS nr_streams FROM (
-		SELECT DISTINCT capture_id, pid, file_id, run FROM marked WHERE in_stream)
-	GROUP BY capture_id
+		coalesce(sum(refault_pages) FILTER (WHERE NOT in_stream), 0) AS refault_pages
+	FROM run GROUP BY capture_id
 ),
 top AS (
 	SELECT capture_id, file_id, max(n) FROM (
-		SELECT capture_id, file_id, sum(pages) AS n FROM marked WHERE in_stream
+		SELECT capture_id, file_id, sum(pages) AS n FROM run WHERE in_stream
 		GROUP BY capture_id, file_id)
 	GROUP BY capture_id
 ),
 fact AS (
 	SELECT s.capture_id, coalesce(e.adds, 0) > 0 AND coalesce(e.deletes, 0) > 0 AS is_recorded,
-		coalesce(r.nr_streams, 0) AS nr_streams, t.fill_pages, t.stream_pages,
+		coalesce(t.nr_streams, 0) AS nr_streams, t.fill_pages, t.stream_pages,
 		100.0 * t.stream_pages / nullif(t.fill_pages, 0) AS stream_pct,
 		100.0 * t.once_pages / nullif(t.stream_pages, 0) AS once_pct, t.refault_pages,
 		100.0 * t.refault_pages / nullif(t.other_pages, 0) AS refault_pct,
@@ -69,7 +42,6 @@ fact AS (
 	FROM span s
 	LEFT JOIN seen e ON e.capture_id = s.capture_id
 	LEFT JOIN total t ON t.capture_id = s.capture_id
-	LEFT JOIN run r ON r.capture_id = s.capture_id
 	LEFT JOIN top p ON p.capture_id = s.capture_id
 )
 SELECT capture_id,

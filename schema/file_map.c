@@ -97,3 +97,15 @@ uint32_t file_map_id(struct file_map *map, uint32_t dev, uint64_t ino, bool *fre
 	map->last = *slot;
 	return slot->file_id;
 }
+
+uint32_t file_map_find(struct file_map *map, uint32_t dev, uint64_t ino)
+{
+	const struct file_slot *slot;
+
+	if (map->last.file_id && map->last.ino == ino && map->last.dev == dev)
+		return map->last.file_id;
+	slot = slot_find(map->slots, map->mask, dev, ino);
+	if (slot->file_id)
+		map->last = *slot;
+	return slot->file_id;
+}

@@ -321,6 +321,8 @@ void file_map_free(struct file_map *map);
 /* @dev as in the kernel's events: major << 20 | minor. *fresh (nullable): seen for the first time.
  * 0 (unknown) when memory ran out. */
 uint32_t file_map_id(struct file_map *map, uint32_t dev, uint64_t ino, bool *fresh);
+/* The same, but 0 if it was never asked for by file_map_id(). */
+uint32_t file_map_find(struct file_map *map, uint32_t dev, uint64_t ino);
 
 /* ---- demand stream --------------------------------------------------------------------------- */
 

@@ -22,6 +22,8 @@ int vtab_event_register(sqlite3 *db);
 int vtab_event_register_table(sqlite3 *db, const char *name, sqlite3_int64 table_id);
 /* Registers page_event. */
 int vtab_page_register(sqlite3 *db);
+/* Registers page_life. */
+int vtab_life_register(sqlite3 *db);
 /* Registers the aggregate tally(key, value). */
 int tally_register(sqlite3 *db);
 

@@ -306,6 +306,8 @@ static int register_tables(struct store *store, struct err *err)
 	int rc = vtab_page_register(store->db);
 
 	if (!rc)
+		rc = vtab_life_register(store->db);
+	if (!rc)
 		rc = vtab_event_register(store->db);
 	if (!rc)
 		rc = tally_register(store->db);

@@ -15,6 +15,7 @@ extern const char sql_schema_migrate_1[];
 static const char *const steps[STORE_VERSION] = {
 	[0] = NULL,	/* no version 0 was ever written */
 	[1] = sql_schema_migrate_1,
+	[2] = NULL,	/* views alone */
 };
 
 static int run_steps(struct store *store, int from_version, struct err *err)

@@ -343,27 +343,13 @@ WHERE op IN ('evict', 'delete') AND (op = 'evict' OR flags & 2 OR (capture_id, p
 	(SELECT capture_id, pid FROM mm_vmscan_kswapd_wake
 	UNION SELECT capture_id, pid FROM task WHERE comm LIKE 'kswapd%'));
 
--- An add of a folio that was evicted before, by its first page. distance_pages: pages evicted
--- since.
+-- Needs page_life. An add of a folio that was evicted before, by its first page. distance_pages:
+-- pages evicted since.
 DROP VIEW IF EXISTS refault;
 CREATE VIEW refault AS
-WITH event AS (
-	SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, 0 AS is_add FROM eviction
-	UNION ALL
-	SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, 1 FROM page_event
-	WHERE op = 'add'
-), aged AS (
-	SELECT *, sum(iif(is_add, 0, pages)) OVER w AS age FROM event
-	WINDOW w AS (PARTITION BY capture_id ORDER BY ts_ns, is_add ROWS UNBOUNDED PRECEDING)
-), paired AS (
-	SELECT *, lag(is_add) OVER p AS before_is_add, lag(ts_ns) OVER p AS before_ns,
-		lag(age) OVER p AS before_age
-	FROM aged
-	WINDOW p AS (PARTITION BY capture_id, file_id, page_index ORDER BY ts_ns, is_add)
-)
-SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, before_ns AS evicted_ns,
-	ts_ns - before_ns AS away_ns, age - before_age AS distance_pages
-FROM paired WHERE is_add AND before_is_add = 0;
+SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, evicted_ns,
+	ts_ns - evicted_ns AS away_ns, distance_pages
+FROM page_life WHERE op = 'add' AND evicted_ns IS NOT NULL;
 
 -- How much of what happened was recorded; coverage_pct is NULL if a gap does not say how many it
 -- lost.

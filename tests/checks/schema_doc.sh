@@ -14,7 +14,9 @@ real() {
 		WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'
 			AND (e.id IS NULL OR c.cid > 3)
 		UNION ALL SELECT 'page_event.' || name || ' ' || type
-		FROM pragma_table_xinfo('page_event')" | tail -n +2 | tr -d '"' | sed 's/ $//'
+		FROM pragma_table_xinfo('page_event')
+		UNION ALL SELECT 'page_life.' || name || ' ' || type
+		FROM pragma_table_xinfo('page_life')" | tail -n +2 | tr -d '"' | sed 's/ $//'
 }
 
 # The same out of the document: '### name' and rows '| `column` | TYPE | ...', and the list of events
