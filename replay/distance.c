@@ -27,6 +27,17 @@ static void *nodes_alloc(struct distances *d, uint64_t nr, size_t node_bytes)
 	return nodes;
 }
 
+/* Slots of the next 4M are given out from now on: all dead ones are before them. */
+static void block_begin(struct distances *d)
+{
+	uint64_t end;
+
+	d->nr_begun = d->slots.next >> 22;
+	d->before22[d->nr_begun] = d->nr_dead;
+	end = (d->nr_begun + 1ULL) << 22;
+	d->stop = end < d->slots.nr_slots ? (uint32_t)end : d->slots.nr_slots;
+}
+
 int distances_init(struct distances *d, uint32_t nr_ids, struct err *err)
 {
 	uint64_t nr;
@@ -48,6 +59,7 @@ int distances_init(struct distances *d, uint32_t nr_ids, struct err *err)
 	    !bitset_init(&d->holes, nr))
 		return err_set(err, -ENOMEM, "no memory for the distances of %u pages", nr_ids);
 	d->bytes += d->slots.bytes + d->holes.bytes;
+	block_begin(d);
 	return 0;
 }
 
@@ -84,6 +96,18 @@ static void renumber(struct distances *d)
 	memset(d->nodes22, 0, ((nr >> 22) + 1) * sizeof(*d->nodes22));
 	memset(d->before22, 0, d->nr_top * sizeof(*d->before22));
 	d->nr_dead = 0;
+	block_begin(d);
+}
+
+/* Nothing to do for most slots. */
+static inline void slot_ready(struct distances *d)
+{
+	if (__builtin_expect(d->slots.next == d->stop, 0)) {
+		if (slots_full(&d->slots))
+			renumber(d);
+		else
+			block_begin(d);
+	}
 }
 
 /* Slots after @slot that count, of those given out. */
@@ -106,7 +130,7 @@ static inline void mark_dead(struct distances *d, uint32_t slot)
 	d->nodes14[slot >> 14] += masks16[slot >> 10 & 15];
 	d->nodes18[slot >> 18] += masks32[slot >> 14 & 15];
 	d->nodes22[slot >> 22] += masks32[slot >> 18 & 15];
-	for (uint32_t i = (slot >> 22) + 1; i < d->nr_top; i++)
+	for (uint32_t i = (slot >> 22) + 1; i <= d->nr_begun; i++)
 		d->before22[i]++;
 	d->nr_dead++;
 }
@@ -130,8 +154,7 @@ access_loop(struct distances *d, const uint32_t *pages, size_t nr, uint32_t *out
 	uint32_t *of = d->slots.of;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (__builtin_expect(slots_full(&d->slots), 0))
-			renumber(d);
+		slot_ready(d);
 		slots_prefetch(of, &batch, i);
 		out[i] = take_out(d, of[pages[i]]);
 		of[pages[i]] = d->slots.next++;
@@ -168,8 +191,7 @@ uint32_t distance_access_holes(struct distances *d, uint32_t page, struct hole_m
 	uint32_t slot, hole;
 	uint32_t distance;
 
-	if (slots_full(&d->slots))
-		renumber(d);
+	slot_ready(d);
 	slot = d->slots.of[page];
 	d->slots.of[page] = d->slots.next;
 	hole = d->nr_holes ? bitset_before(&d->holes, d->slots.next - 1) : 0;

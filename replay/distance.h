@@ -41,6 +41,8 @@ struct distances {
 	counts32 *nodes22;
 	uint32_t *before22;	/* dead before each 4M slots */
 	uint32_t nr_top;
+	uint32_t nr_begun;	/* entries of before22 beyond it are not kept up */
+	uint32_t stop;		/* the slot at which the next entry begins, or numbers end */
 	uint32_t nr_dead;	/* all */
 	struct bitset holes;
 	uint32_t nr_holes;

@@ -19,7 +19,7 @@ enum { LRU_AHEAD = 32 };
 struct model {
 	struct slots slots;
 	uint32_t capacity_pages;
-	uint32_t nr_resident;
+	uint64_t nr_resident;
 	uint32_t finger;	/* the oldest resident slot, or a dead one just before it */
 	uint64_t nr_accesses, nr_hits, nr_evictions;
 };
@@ -58,82 +58,81 @@ static void lru_renumber(struct model *m)
 }
 
 /*
- * The accesses while there is room. Few as a rule, so nothing special.
+ * Whether an access hits is a coin toss to the processor, so nothing branches on it. The word of
+ * live slots that the finger is in stays in a register, without those before the finger: a miss in
+ * a full cache takes its lowest bit away, and a slot in any other word hits iff it is above.
  */
-static size_t lru_fill(struct model *m, const struct model_batch *batch)
+static inline __attribute__((always_inline)) void
+lru_run(struct model *m, const uint32_t *pages, size_t nr, uint8_t *hits, bool full, bool ahead)
 {
-	size_t i = 0;
+	uint32_t *of = m->slots.of, next = m->slots.next, word = m->finger >> 6;
+	uint64_t *live = m->slots.bits[0], left = live[word] & ~0ULL << (m->finger & 63);
+	uint64_t nr_misses = 0;
 
-	for (; i < batch->nr && m->nr_resident < m->capacity_pages; i++) {
-		uint32_t page = batch->pages[i], slot;
-		bool hit;
+	while (!left)
+		left = live[++word];
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t page = pages[i], slot = of[page], miss = slot < word * 64;
+		uint64_t bit = 1ULL << (slot & 63);
 
-		if (slots_full(&m->slots))
-			lru_renumber(m);
-		slots_prefetch(m->slots.of, batch, i);
-		slot = m->slots.of[page];
-		hit = slot >= m->finger;
-		bit_clear(m->slots.bits[0], slot);
-		slots_push(&m->slots, page);
-		m->nr_hits += hit;
-		m->nr_resident += !hit;
-		if (batch->hit)
-			batch->hit[i] = hit;
-	}
-	return i;
-}
-
-/*
- * A full cache: whether an access hits is a coin toss to the processor, so nothing branches on it.
- * The finger's next stop is looked up for every access and taken on a miss. The rare word without a
- * live slot is left to bit_next().
- */
-static size_t lru_run(struct model *m, const struct model_batch *batch, size_t i, size_t end,
-		      uint8_t *hits)
-{
-	uint32_t *of = m->slots.of, finger = m->finger, next = m->slots.next;
-	uint64_t *live = m->slots.bits[0], nr_hits = 0;
-	const struct model_batch b = *batch;
-	size_t first = i;
-
-	for (; i < end; i++) {
-		uint32_t page = b.pages[i], slot = of[page];
-		uint64_t word;
-		bool hit;
-
-		slots_prefetch_at(of, &b, i, LRU_AHEAD);
+		if (ahead)
+			__builtin_prefetch(&of[pages[i + LRU_AHEAD]], 1);
 		of[page] = next++;
-		bit_clear(live, slot);
-		hit = slot >= finger;
-		nr_hits += hit;
-		hits[i - first] = hit;
-		word = live[finger >> 6] >> (finger & 63);
-		if (__builtin_expect(!word, 0))
-			finger = hit ? finger : bit_next(live, finger) + 1;
-		else
-			finger += (__builtin_ctzll(word) + 1) & ((uint32_t)hit - 1);
+		if (__builtin_expect(slot >> 6 == word, 0)) {
+			miss = !(left & bit);
+			left &= ~bit;
+		}
+		live[slot >> 6] &= ~bit;
+		nr_misses += miss;
+		if (hits)
+			hits[i] = !miss;
+		if (full)
+			left &= left - miss;
+		while (__builtin_expect(!left, 0))
+			left = live[++word];
 	}
-	m->finger = finger;
+	m->finger = word * 64 + (uint32_t)__builtin_ctzll(left);
 	m->slots.next = next;
-	m->nr_hits += nr_hits;
-	m->nr_evictions += end - first - nr_hits;
-	return end;
+	m->nr_hits += nr - nr_misses;
+	*(full ? &m->nr_evictions : &m->nr_resident) += nr_misses;
 }
 
+/* The last accesses of a batch have nothing to look ahead to. */
+static inline __attribute__((always_inline)) void
+lru_ahead(struct model *m, const struct model_batch *batch, size_t i, size_t nr, bool full)
+{
+	size_t left = batch->nr - i, far = left > LRU_AHEAD ? left - LRU_AHEAD : 0;
+	const uint32_t *pages = batch->pages + i;
+	uint8_t *hits = batch->hit ? batch->hit + i : NULL;
+
+	far = far < nr ? far : nr;
+	if (hits) {
+		lru_run(m, pages, far, hits, full, true);
+		lru_run(m, pages + far, nr - far, hits + far, full, false);
+	} else {
+		lru_run(m, pages, far, NULL, full, true);
+		lru_run(m, pages + far, nr - far, NULL, full, false);
+	}
+}
+
+/* So many accesses at a time that the slots last and that a cache with room does not fill up. */
 static void lru_access(struct model *m, const struct model_batch *batch)
 {
-	uint8_t unwanted[4096];
-	size_t i = lru_fill(m, batch);
+	size_t i = 0, nr;
 
-	while (i < batch->nr) {
-		size_t nr = batch->nr - i, room;
+	for (; i < batch->nr; i += nr) {
+		uint32_t room = m->capacity_pages - (uint32_t)m->nr_resident, slots;
 
 		if (slots_full(&m->slots))
 			lru_renumber(m);
-		room = m->slots.nr_slots - m->slots.next;
-		nr = nr < room ? nr : room;
-		nr = nr < sizeof(unwanted) ? nr : sizeof(unwanted);
-		i = lru_run(m, batch, i, i + nr, batch->hit ? batch->hit + i : unwanted);
+		slots = m->slots.nr_slots - m->slots.next;
+		nr = batch->nr - i;
+		nr = nr < slots ? nr : slots;
+		nr = !room || nr < room ? nr : room;
+		if (room)
+			lru_ahead(m, batch, i, nr, false);
+		else
+			lru_ahead(m, batch, i, nr, true);
 	}
 	m->nr_accesses += batch->nr;
 }
