@@ -336,6 +336,7 @@ struct kswapd_params {
 	bool node_pass; /* what-ifs on top of the version: 4.8's single pass alone */
 	bool delta_by_priority;		/* 4.16's alone */
 	bool memcg_bitmap;		/* 4.19's alone */
+	bool lower_priority;	/* 3.2: rounds that freed under 32 pages do; off: no kernel */
 };
 
 extern const struct param kswapd_params_table[];

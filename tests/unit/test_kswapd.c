@@ -116,6 +116,42 @@ static void bitmaps_and_priority_deltas_do_not_help_global_reclaim(void **state)
 	assert_int_equal(r.slab.nr_polled, plain.slab.nr_polled);
 }
 
+/* A round lasts as long as its polls: N superblocks at rate r are like N / k of them at k * r. */
+static void superblocks_and_the_rate_count_as_their_product(void **state)
+{
+	struct kswapd_params params;
+	struct kswapd_result slow, fast;
+
+	fill(&params);
+	for (double n = 400; n <= 2400; n += 500) {
+		params.nr_superblocks = n;
+		params.demand_mb_s = 300;
+		assert_int_equal(kswapd_run(&params, &slow, NULL), 0);
+		params.nr_superblocks = n / 1.8;
+		params.demand_mb_s = 300 * 1.8;
+		assert_int_equal(kswapd_run(&params, &fast, NULL), 0);
+		if (fabs(slow.cpu_pct - fast.cpu_pct) > 10)
+			fail_msg("%g superblocks: %g %% slow, %g %% fast", n, slow.cpu_pct,
+				 fast.cpu_pct);
+	}
+}
+
+/* 11 pages at priority 12, 22 at 11: three slab passes for 33 pages, not two for 11. */
+static void a_short_round_is_followed_by_a_deeper_one(void **state)
+{
+	struct kswapd_params params;
+	struct kswapd_result lowered, never;
+
+	fill(&params);
+	params.jitter = 0;
+	params.nr_superblocks = 3000;
+	assert_int_equal(kswapd_run(&params, &lowered, NULL), 0);
+	params.lower_priority = false;
+	assert_int_equal(kswapd_run(&params, &never, NULL), 0);
+	assert_true(lowered.nr_loops < never.nr_loops);
+	assert_true(lowered.pages_per_pass > never.pages_per_pass);
+}
+
 static void a_reader_faster_than_it_can_allocate_is_refused(void **state)
 {
 	struct kswapd_params params;
@@ -200,6 +236,8 @@ int main(void)
 		cmocka_unit_test(more_superblocks_never_cost_less),
 		cmocka_unit_test(without_superblocks_only_pages_cost),
 		cmocka_unit_test(bitmaps_and_priority_deltas_do_not_help_global_reclaim),
+		cmocka_unit_test(superblocks_and_the_rate_count_as_their_product),
+		cmocka_unit_test(a_short_round_is_followed_by_a_deeper_one),
 		cmocka_unit_test(a_reader_faster_than_it_can_allocate_is_refused),
 		cmocka_unit_test(the_same_seed_gives_the_same_run),
 		cmocka_unit_test(slab_of_3_2_frees_whole_batches_and_defers_the_rest),
