@@ -23,6 +23,8 @@ SELECT c.id AS capture_id, c.source, c.input, c.kernel_release, c.hostname, c.cl
 	datetime(c.started_unix_ns / 1000000000, 'unixepoch') AS started_utc,
 	coalesce(c.end_ts_ns, k.last_ts_ns) - coalesce(c.base_ts_ns, k.first_ts_ns) AS duration_ns,
 	c.has_hits,
+	(SELECT max(reason) FROM event_type WHERE capture_id = c.id
+		AND name = 'mm_filemap_get_pages' AND stored_as = 'missing') AS hits_reason,
 	t.nr_types, t.nr_silent_types, coalesce(t.nr_events, k.nr_events) AS nr_events,
 	coalesce(l.nr_gaps, 0) AS nr_gaps,
 	iif(l.nr_gaps IS NULL, 0, l.events_lost) AS events_lost,

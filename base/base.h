@@ -160,6 +160,7 @@ enum {
 	PAGE_EV_WHOLE = 1 << 0,	/* WRITE: covers its pages wholly (fills cost no read) */
 	PAGE_EV_IN_RECLAIM = 1 << 1,	/* DELETE: its task was inside reclaim or is kswapd */
 	PAGE_EV_ANON = 1 << 2,		/* WRITE_OUT, INSERT, ACTIVATE: anonymous */
+	PAGE_EV_BEGIN = 1 << 3,		/* READ: the whole request, noted before its fills */
 };
 
 /* What an event of an op tells beside time, cpu and pid. */

@@ -63,7 +63,8 @@ void event_presence_close(struct event_presence *presence);
 /*
  * Names are those of the event's fields. @first is the first page, or with @first_is_bytes a byte
  * position or address; @last the last page (inclusive), or @nr_bytes a length in bytes; neither:
- * one page, times the folio's 1 << @order. A missing @pfn or @order reads as 0.
+ * one page, times the folio's 1 << @order. What is beyond @limit_bytes, if given, says nothing. A
+ * missing @pfn or @order reads as 0.
  */
 struct page_source {
 	const char *system, *name;
@@ -71,14 +72,24 @@ struct page_source {
 	const char *dev;	/* major << 20 | minor */
 	const char *bdi;	/* in place of dev: a text "7:0", "btrfs-1" */
 	const char *ino;
-	const char *first, *last, *nr_bytes;
+	const char *first, *last, *nr_bytes, *limit_bytes;
 	bool first_is_bytes;
 	const char *pfn, *order, *flags;
 	uint64_t anon_flag;	/* bit of @flags */
+	uint32_t event_flags;	/* PAGE_EV_* of each such event */
 };
+
+/* The system of events that are probes of ours, whatever group the kernel has them in. */
+#define PROBE_SYSTEM "pagereel"
 
 /* NULL: not an event about pages. */
 const struct page_source *page_source_find(const char *system, const char *name);
+
+/* True: thinned by the first page's index. Writes and addresses, which come in bytes, are not. */
+static inline bool page_source_thins(const struct page_source *source)
+{
+	return source->first && (!source->first_is_bytes || source->op == PAGE_OP_READ);
+}
 
 /* A page event before its file has an id. event.ts_ns and event.file_id are the caller's to set. */
 struct page_raw {
@@ -176,6 +187,7 @@ struct live_opts {
 	uint64_t duration_ns;	/* 0: until the command or the user ends it */
 	uint64_t max_bytes;	/* database and write-ahead log; 0: no limit */
 	double max_cpu_pct;	/* of all CPUs together; 0: no limit */
+	bool no_probes;		/* where the kernel shows no hits, go without */
 	bool context_each_second;
 	char *const *command;	/* NULL-terminated; NULL: none */
 	/* Told twice a second; may be NULL. */
@@ -189,6 +201,8 @@ struct live_result {
 	uint64_t ring_bytes;	/* of all rings together */
 	bool rings_capped;
 	int nr_kinds, nr_missing;	/* events recorded, and not in this kernel */
+	int nr_probes;		/* recorded in place of missing ones */
+	char no_hits[128];	/* why no hits were recorded; "": they were, or nobody asked */
 	bool has_command;
 	int command_status;	/* as from wait(2); -1: it still runs */
 	int exec_error;		/* errno: the command could not be run, nothing was kept; 0 */

@@ -31,7 +31,7 @@ struct event_decoder {
 	bool swap;		/* the record's byte order is not ours */
 	uint32_t min_bytes;	/* no record is shorter */
 	struct number_at pid;
-	struct number_at dev, ino, first, last, nr_bytes, pfn, order, flags, bdi;
+	struct number_at dev, ino, first, last, nr_bytes, limit_bytes, pfn, order, flags, bdi;
 	struct event_field *fields;
 	struct field_at *at;
 	int nr_fields;
@@ -112,6 +112,7 @@ static void page_init(struct event_decoder *d)
 	    (s->first && !number_find(e, s->first, &d->first)) ||
 	    (s->last && !number_find(e, s->last, &d->last)) ||
 	    (s->nr_bytes && !number_find(e, s->nr_bytes, &d->nr_bytes)) ||
+	    (s->limit_bytes && !number_find(e, s->limit_bytes, &d->limit_bytes)) ||
 	    (s->bdi && !text_find(e, s->bdi, &d->bdi)))
 		return;
 	number_find(e, s->pfn, &d->pfn);
@@ -120,8 +121,8 @@ static void page_init(struct event_decoder *d)
 	if (!s->first && !d->pfn.bytes)
 		return;	/* before 4.4: a pointer to the page, which names nothing */
 	need(d, d->dev), need(d, d->ino), need(d, d->first), need(d, d->last);
-	need(d, d->nr_bytes), need(d, d->bdi), need(d, d->pfn), need(d, d->order);
-	need(d, d->flags);
+	need(d, d->nr_bytes), need(d, d->limit_bytes), need(d, d->bdi), need(d, d->pfn);
+	need(d, d->order), need(d, d->flags);
 	d->source = s;
 }
 
@@ -232,7 +233,8 @@ int event_decoder_page(const struct event_decoder *d, const void *data, size_t d
 	return page_raw_set(d->source, &(struct page_numbers){
 		.dev = (uint32_t)load(d, data, d->dev), .ino = load(d, data, d->ino),
 		.first = load(d, data, d->first), .last = load(d, data, d->last),
-		.nr_bytes = load(d, data, d->nr_bytes), .pfn = load(d, data, d->pfn),
+		.nr_bytes = load(d, data, d->nr_bytes),
+		.limit_bytes = load(d, data, d->limit_bytes), .pfn = load(d, data, d->pfn),
 		.order = (uint32_t)load(d, data, d->order), .flags = load(d, data, d->flags),
 		.bdi = (const char *)data + d->bdi.offset, .bdi_bytes = d->bdi.bytes }, raw);
 }

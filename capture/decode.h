@@ -12,7 +12,7 @@ enum { MAX_FOLIO_ORDER = 20 };
 
 /* What the fields said; absent ones are 0. */
 struct page_numbers {
-	uint64_t ino, first, last, nr_bytes, pfn, flags;
+	uint64_t ino, first, last, nr_bytes, limit_bytes, pfn, flags;
 	uint32_t dev, order;
 	const char *bdi;
 	size_t bdi_bytes;
@@ -42,7 +42,7 @@ static inline int page_raw_set(const struct page_source *s, const struct page_nu
 	struct page_event *e = &raw->event;
 
 	e->op = (uint8_t)s->op;
-	e->flags = n->flags & s->anon_flag ? PAGE_EV_ANON : 0;
+	e->flags = s->event_flags | (n->flags & s->anon_flag ? PAGE_EV_ANON : 0);
 	e->pfn = n->pfn;
 	e->page_index = s->first_is_bytes ? n->first >> PAGE_BITS : n->first;
 	e->pages = 1;
@@ -54,10 +54,12 @@ static inline int page_raw_set(const struct page_source *s, const struct page_nu
 	} else if (s->nr_bytes) {
 		uint64_t end = n->first + n->nr_bytes;
 
-		if (!n->nr_bytes || end < n->first)
+		if (s->limit_bytes && end > n->limit_bytes)
+			end = n->limit_bytes;
+		if (!n->nr_bytes || end <= n->first)
 			return 0;
 		e->pages = clamp_pages(((end - 1) >> PAGE_BITS) - e->page_index + 1);
-		if (!((n->first | end) & (PAGE_BYTES - 1)))
+		if (s->op == PAGE_OP_WRITE && !((n->first | end) & (PAGE_BYTES - 1)))
 			e->flags |= PAGE_EV_WHOLE;
 	} else if (s->order) {
 		e->pages = 1u << (n->order < MAX_FOLIO_ORDER ? n->order : MAX_FOLIO_ORDER);

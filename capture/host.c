@@ -92,13 +92,17 @@ static void check_events(struct checks *c)
 static void check_hits(struct checks *c, const struct trace_dir *dir)
 {
 	char path[TRACE_PATH_BYTES + 64];
-	bool has;
+	const char *reason;
 
 	snprintf(path, sizeof(path), "%s/events/filemap/mm_filemap_get_pages", dir->path);
-	has = !access(path, F_OK);
-	add(c, "hits", has ? CHECK_OK : CHECK_WARN, "kernels from 6.12 on show hits; without them "
-	    "a replay claims nothing below the recorded size",
-	    has ? "mm_filemap_get_pages" : "no event shows page cache hits");
+	if (!access(path, F_OK)) {
+		add(c, "hits", CHECK_OK, NULL, "mm_filemap_get_pages");
+		return;
+	}
+	reason = live_probes_possible(dir);
+	add(c, "hits", reason ? CHECK_WARN : CHECK_OK, "kernels from 6.12 on show hits; without "
+	    "them captures are 'fills-only': a replay claims nothing below the recorded size",
+	    "mm_filemap_get_pages is %s", reason ?: "not in this kernel; a probe takes its place");
 }
 
 static void check_rings(struct checks *c)
@@ -189,7 +193,7 @@ static void check_stale(struct checks *c, const struct trace_dir *dir)
 	nr = trace_count_stale(dir) + memcg_count_stale(&mount);
 	add(c, "left over", nr ? CHECK_WARN : CHECK_OK,
 	    "the next capture or 'pagereel doctor --clean' removes it",
-	    nr ? "%d instances or cgroups of killed captures" : "nothing", nr);
+	    nr ? "%d instances, probes or cgroups of killed captures" : "nothing", nr);
 }
 
 int host_check(struct host_check *checks, const char *dir)

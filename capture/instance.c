@@ -14,6 +14,7 @@
 #include "capture/instance.h"
 
 #define OWNED_PREFIX "pagereel."
+#define PROBE_GROUP_PREFIX "pagereel_"
 
 char *file_slurp(const char *path, size_t *bytes)
 {
@@ -88,6 +89,25 @@ bool owned_name_is_stale(const char *name)
 	int pid, used = 0;
 
 	if (sscanf(name, OWNED_PREFIX "%d.%llu.%n", &pid, &ticks, &used) != 2 || !used || pid <= 0)
+		return false;
+	return start_ticks(pid) != ticks;
+}
+
+void probe_group_name(char *buf, size_t buf_bytes)
+{
+	int pid = getpid();
+
+	snprintf(buf, buf_bytes, PROBE_GROUP_PREFIX "%d_%llu", pid,
+		 (unsigned long long)start_ticks(pid));
+}
+
+static bool probe_group_is_stale(const char *group)
+{
+	unsigned long long ticks;
+	int pid, used = 0;
+
+	if (sscanf(group, PROBE_GROUP_PREFIX "%d_%llu%n", &pid, &ticks, &used) != 2 ||
+	    group[used] || pid <= 0)
 		return false;
 	return start_ticks(pid) != ticks;
 }
@@ -310,16 +330,51 @@ static int each_stale(const struct trace_dir *dir, int (*fn)(const char *path))
 	return code ? code : nr;
 }
 
+/* ---- probes --------------------------------------------------------------------------------- */
+
+int probe_group_remove(const char *group)
+{
+	struct tracefs_dynevent **all = tracefs_dynevent_get_all(TRACEFS_DYNEVENT_KPROBE, group);
+	int code = 0;
+
+	for (int i = 0; all && all[i]; i++)
+		if (tracefs_dynevent_destroy(all[i], false) && !code)
+			code = -errno;
+	tracefs_dynevent_list_free(all);
+	return code;
+}
+
+/* Dead processes' probes; each counts. @remove: and takes them away. */
+static int each_stale_probe(bool remove)
+{
+	struct tracefs_dynevent **all = tracefs_dynevent_get_all(TRACEFS_DYNEVENT_KPROBE, NULL);
+	int nr = 0;
+
+	for (int i = 0; all && all[i]; i++) {
+		char *group = NULL;
+
+		tracefs_dynevent_info(all[i], &group, NULL, NULL, NULL, NULL);
+		if (group && probe_group_is_stale(group) &&
+		    (!remove || !tracefs_dynevent_destroy(all[i], false)))
+			nr++;
+		free(group);
+	}
+	tracefs_dynevent_list_free(all);
+	return nr;
+}
+
 int trace_clean_stale(const struct trace_dir *dir, struct err *err)
 {
 	int nr = each_stale(dir, remove_instance_dir);
 
-	return nr < 0 ? err_sys(err, nr, "cannot remove a stale tracefs instance") : nr;
+	if (nr < 0)
+		return err_sys(err, nr, "cannot remove a stale tracefs instance");
+	return nr + each_stale_probe(true);
 }
 
 int trace_count_stale(const struct trace_dir *dir)
 {
 	int nr = each_stale(dir, NULL);
 
-	return nr < 0 ? 0 : nr;
+	return (nr < 0 ? 0 : nr) + each_stale_probe(false);
 }

@@ -52,10 +52,18 @@ bool trace_exists(const struct trace_instance *instance, const char *file);
 int trace_instance_size(struct trace_instance *instance, uint64_t ring_bytes,
 			uint32_t subbuf_bytes, struct err *err);
 
-/* Removes instances of dead processes; the number removed, or -errno. */
+/* Removes instances and probes of dead processes; the number removed, or -errno. */
 int trace_clean_stale(const struct trace_dir *dir, struct err *err);
 /* The number of stale ones. */
 int trace_count_stale(const struct trace_dir *dir);
+
+/*
+ * Probes of ours (live_probes.c) are in a group "pagereel_PID_START": other characters are not
+ * allowed there.
+ */
+void probe_group_name(char *buf, size_t buf_bytes);
+/* Removes all probes of a group; no instance may use them any more. 0 or the first -errno. */
+int probe_group_remove(const char *group);
 
 /* The whole of a small file, NUL-terminated, malloc; NULL if it cannot be read. */
 char *file_slurp(const char *path, size_t *bytes);

@@ -275,14 +275,6 @@ static char *input_text(const struct live_opts *opts)
 	return text;
 }
 
-static bool records_hits(const struct live_events *events)
-{
-	for (int i = 0; i < events->nr; i++)
-		if (!strcmp(events->event[i].name, "mm_filemap_get_pages"))
-			return true;
-	return false;
-}
-
 static int begin_capture(struct live *l, struct err *err)
 {
 	struct utsname u = { 0 };
@@ -298,7 +290,7 @@ static int begin_capture(struct live *l, struct err *err)
 		.kernel_release = u.release, .hostname = u.nodename, .clock = "mono",
 		.started_unix_ns = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec,
 		.base_ts_ns = (int64_t)l->begun_ns, .nr_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
-		.has_hits = records_hits(&l->events) }, &l->writer.capture_id, err);
+		.has_hits = live_events_show_hits(&l->events) }, &l->writer.capture_id, err);
 	free(input);
 	return code;
 }
@@ -435,6 +427,8 @@ static int set_up(struct live *l, struct err *err)
 		return code;
 	trace_clean_stale(&l->dir, NULL);
 	code = live_events_choose(&l->events, &l->dir, l->opts->events, l->opts->nr_events, err);
+	if (!code)
+		code = live_probes_add(&l->events, &l->dir, l->opts->no_probes, err);
 	if (!code)
 		code = make_memcg(l, err);
 	if (!code) {
@@ -694,6 +688,7 @@ static int finish(struct live *l, struct err *err)
 	l->result->stopped_by = end_status(l, code);
 	l->result->nr_kinds = l->events.nr;
 	l->result->nr_missing = l->events.nr_missing;
+	live_probes_report(&l->events, l->result);
 	return writer_finish(&l->writer, l->result->stopped_by, end_ns, code ? NULL : err) ?: code;
 }
 

@@ -37,6 +37,7 @@ enum task_news { NEWS_NONE, NEWS_ATTACH, NEWS_FORK, NEWS_EXEC, NEWS_EXIT };
 
 struct live_event {
 	char system[64], name[96];
+	char trace_system[64];	/* where tracefs has it, if that is not its system: a probe */
 	enum event_stream stream;
 	bool by_name;		/* asked for by name: must be there */
 	bool packed;
@@ -63,13 +64,33 @@ struct live_events {
 	struct missing_event missing[MAX_LIVE_EVENTS];
 	int nr_missing;
 	struct live_event **by_id;	/* MAX_EVENT_ID entries */
+	char probe_group[64];	/* of our probes; "": none */
 };
 
 /* Resolves groups and names against the kernel. -EINVAL with the remedy for what it does not have.
  * */
 int live_events_choose(struct live_events *events, const struct trace_dir *dir,
 		       const char *const *names, int nr_names, struct err *err);
+/* 1: added (or there already); 0: the kernel does not have it; -errno. @like: how to record it. */
+int live_event_add(struct live_events *events, const struct trace_dir *dir, const char *system,
+		   const char *name, struct live_event like, struct err *err);
 void live_events_release(struct live_events *events);
+
+/*
+ * live_probes.c: probes in place of the events of page cache hits that were chosen and that the
+ * kernel does not have; why not, where that cannot be, stands with the missing events. @refuse: the
+ * user wants none.
+ */
+int live_probes_add(struct live_events *events, const struct trace_dir *dir, bool refuse,
+		    struct err *err);
+/* No instance may use them any more. */
+void live_probes_remove(struct live_events *events);
+bool live_events_show_hits(const struct live_events *events);
+/* NULL: a capture could make probes here; else why not. */
+const char *live_probes_possible(const struct trace_dir *dir);
+/* Fills in nr_probes and no_hits. */
+void live_probes_report(const struct live_events *events, struct live_result *result);
+
 /* Files that are ours, by the device and number that events carry. */
 struct own_files {
 	uint32_t dev;

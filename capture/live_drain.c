@@ -223,7 +223,7 @@ static uint32_t bdi_dev(struct drain *d, const char *name)
 static inline bool is_thinned_out(const struct drain *d, const struct page_source *source,
 				  const struct page_event *e)
 {
-	return (e->page_index & d->sample_mask) && source->first && !source->first_is_bytes;
+	return (e->page_index & d->sample_mask) && page_source_thins(source);
 }
 
 static void page_event(struct drain *d, struct ring *r, const struct live_event *event,

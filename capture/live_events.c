@@ -43,9 +43,8 @@ static enum task_news task_news_of(const char *name)
 	return NEWS_NONE;
 }
 
-/* 1: added (or there already); 0: the kernel does not have it; -errno. */
-static int add_event(struct live_events *events, const struct trace_dir *dir, const char *system,
-		     const char *name, struct live_event like, struct err *err)
+int live_event_add(struct live_events *events, const struct trace_dir *dir, const char *system,
+		   const char *name, struct live_event like, struct err *err)
 {
 	struct tep_event *tep = NULL;
 	struct live_event *event;
@@ -54,7 +53,7 @@ static int add_event(struct live_events *events, const struct trace_dir *dir, co
 
 	if (is_chosen(events, system, name))
 		return 1;
-	format = read_format(dir, system, name, &bytes);
+	format = read_format(dir, like.trace_system[0] ? like.trace_system : system, name, &bytes);
 	if (!format)
 		return 0;
 	if (events->nr == MAX_LIVE_EVENTS) {
@@ -111,7 +110,7 @@ static int add_group(struct live_events *events, const struct trace_dir *dir,
 		int got = 0;
 
 		for (size_t n = 0; !got && n < ARRAY_SIZE(e->names) && e->names[n]; n++)
-			got = add_event(events, dir, e->system, e->names[n], like, err);
+			got = live_event_add(events, dir, e->system, e->names[n], like, err);
 		if (got < 0)
 			return got;
 		if (!got)
@@ -147,7 +146,7 @@ static int add_named(struct live_events *events, const struct trace_dir *dir, co
 	if (strchr(spec, '/') || strchr(spec, '.'))
 		got = 0;
 	else
-		got = add_event(events, dir, system, colon + 1, like, err);
+		got = live_event_add(events, dir, system, colon + 1, like, err);
 	if (!got)
 		return err_set(err, -EINVAL, "this kernel has no event '%s' (see 'pagereel capture "
 			       "--list' and /sys/kernel/tracing/available_events)", spec);
@@ -206,6 +205,7 @@ void live_events_release(struct live_events *events)
 		event_decoder_free(events->event[i].decoder);
 		free(events->event[i].format);
 	}
+	live_probes_remove(events);
 	free(events->by_id);
 	tep_free(events->tep);
 	events->nr = 0;
@@ -237,9 +237,17 @@ static void make_filter(const struct live_event *event, const struct own_files *
 						 (unsigned long long)own->ino[i]);
 		used += (size_t)snprintf(filter + used, filter_bytes - used, "))");
 	}
-	if (mask && s->first && !s->first_is_bytes)
+	if (mask && page_source_thins(s))
 		snprintf(filter + used, filter_bytes - used, "%s!(%s & %u)", used ? " && " : "",
-			 s->first, mask);
+			 s->first, s->first_is_bytes ? mask << PAGE_BITS : mask);
+}
+
+/* Path of a control file of @event below its instance. */
+static void event_path(const struct live_event *event, const char *file, char *path,
+		       size_t path_bytes)
+{
+	snprintf(path, path_bytes, "events/%s/%s/%s",
+		 event->trace_system[0] ? event->trace_system : event->system, event->name, file);
 }
 
 static int set_filter(const struct live_event *event, const struct trace_instance *instance,
@@ -250,7 +258,7 @@ static int set_filter(const struct live_event *event, const struct trace_instanc
 	make_filter(event, own, mask, filter, sizeof(filter));
 	if (!filter[0])
 		return 0;
-	snprintf(file, sizeof(file), "events/%s/%s/filter", event->system, event->name);
+	event_path(event, "filter", file, sizeof(file));
 	return trace_write(instance, file, filter, false, err);
 }
 
@@ -266,7 +274,7 @@ int live_events_enable(struct live_events *events, const struct trace_instance *
 		if (event->stream != stream)
 			continue;
 		code = set_filter(event, instance, own, 0, err);
-		snprintf(file, sizeof(file), "events/%s/%s/enable", event->system, event->name);
+		event_path(event, "enable", file, sizeof(file));
 		if (!code)
 			code = trace_write(instance, file, "1", false,
 					   event->by_name ? err : NULL);

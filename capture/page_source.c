@@ -18,6 +18,9 @@ enum { RECLAIM_WB_ANON = 1, PAGEMAP_ANONYMOUS = 2 };
 #define FILEMAP(event, o, ...) \
 	{ .system = "filemap", .name = event, .op = o, .dev = "s_dev", .ino = "i_ino", \
 	  .first = "index", __VA_ARGS__ }
+#define PROBE(event, o, ...) \
+	{ .system = PROBE_SYSTEM, .name = event, .op = o, .dev = "s_dev", .ino = "i_ino", \
+	  __VA_ARGS__ }
 #define WRITE_EVENT(sys, event, pos, bytes) \
 	{ .system = sys, .name = event, .op = PAGE_OP_WRITE, .dev = "dev", .ino = "ino", \
 	  .first = pos, .first_is_bytes = true, .nr_bytes = bytes }
@@ -32,6 +35,10 @@ static const struct page_source page_sources[] = {
 	FILEMAP("mm_filemap_get_pages", PAGE_OP_READ, .last = "last_index"),
 	FILEMAP("mm_filemap_fault", PAGE_OP_FAULT),
 	FILEMAP("mm_filemap_map_pages", PAGE_OP_MAP, .last = "last_index"),
+	PROBE("filemap_read", PAGE_OP_READ, .first = "pos", .first_is_bytes = true,
+	      .nr_bytes = "count", .limit_bytes = "size", .event_flags = PAGE_EV_BEGIN),
+	PROBE("filemap_fault", PAGE_OP_FAULT, .first = "index"),
+	PROBE("filemap_map_pages", PAGE_OP_MAP, .first = "index", .last = "last_index"),
 	FILEMAP("mm_filemap_add_to_page_cache", PAGE_OP_ADD, .pfn = "pfn", .order = "order"),
 	FILEMAP("mm_filemap_delete_from_page_cache", PAGE_OP_DELETE, .pfn = "pfn",
 		.order = "order"),
@@ -89,12 +96,13 @@ static bool get_number(page_field_get get, void *ctx, const char *field, uint64_
 int page_source_fill(const struct page_source *s, page_field_get get, void *ctx,
 		     struct page_raw *raw)
 {
-	uint64_t dev, ino, first, last, nr_bytes, pfn, order, flags, unused;
+	uint64_t dev, ino, first, last, nr_bytes, limit_bytes, pfn, order, flags, unused;
 	const char *bdi = NULL;
 
 	if (!get_number(get, ctx, s->dev, &dev) || !get_number(get, ctx, s->ino, &ino) ||
 	    !get_number(get, ctx, s->first, &first) || !get_number(get, ctx, s->last, &last) ||
-	    !get_number(get, ctx, s->nr_bytes, &nr_bytes))
+	    !get_number(get, ctx, s->nr_bytes, &nr_bytes) ||
+	    !get_number(get, ctx, s->limit_bytes, &limit_bytes))
 		return -EBADMSG;
 	if (s->bdi && (!get(ctx, s->bdi, &unused, &bdi) || !bdi))
 		return -EBADMSG;
@@ -103,6 +111,6 @@ int page_source_fill(const struct page_source *s, page_field_get get, void *ctx,
 	get_number(get, ctx, s->flags, &flags);
 	return page_raw_set(s, &(struct page_numbers){
 		.dev = (uint32_t)dev, .ino = ino, .first = first, .last = last,
-		.nr_bytes = nr_bytes, .pfn = pfn, .order = (uint32_t)order, .flags = flags,
-		.bdi = bdi, .bdi_bytes = bdi ? strlen(bdi) : 0 }, raw);
+		.nr_bytes = nr_bytes, .limit_bytes = limit_bytes, .pfn = pfn,
+		.order = (uint32_t)order, .flags = flags, .bdi = bdi, .bdi_bytes = bdi ? strlen(bdi) : 0 }, raw);
 }

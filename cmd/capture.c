@@ -99,8 +99,8 @@ static void summarize_command(const struct live_result *r, const char *name)
 		       WEXITSTATUS(r->command_status));
 }
 
-/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was
- * lost, the command, where it is. */
+/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was lost,
+ * the command, where it is; and one more where the kernel has no events of hits. */
 static void summarize(const struct live_opts *opts, const struct live_result *r)
 {
 	const struct live_status *s = &r->status;
@@ -111,6 +111,12 @@ static void summarize(const struct live_opts *opts, const struct live_result *r)
 	       (unsigned long long)s->nr_events, r->nr_kinds,
 	       format_ns(elapsed, sizeof(elapsed), (double)s->elapsed_ns), r->nr_missing,
 	       r->nr_missing == 1 ? " is" : "s are");
+	if (r->nr_probes)
+		fprintf(stderr, "hits      by %d probe%s, as this kernel has no events of them\n",
+			r->nr_probes, r->nr_probes == 1 ? "" : "s");
+	if (r->no_hits[0])
+		fprintf(stderr, "hits      none (fills-only): mm_filemap_get_pages is %s\n",
+			r->no_hits);
 	fprintf(stderr, "cost      %s of CPU, %s of ring buffers%s%s\n",
 	       format_ns(cpu, sizeof(cpu), (double)s->cpu_ns),
 	       format_bytes(rings, sizeof(rings), r->ring_bytes),
@@ -236,6 +242,8 @@ static int capture_run(const struct command *self, int argc, char **argv)
 		  "stop at this size of the output" },
 		{ 0, "max-cpu", OPT_PCT, &live.max_cpu_pct, "PCT",
 		  "thin the page stream beyond this share of all CPUs (15)" },
+		{ 0, "no-probes", OPT_FLAG, &live.no_probes, NULL,
+		  "no kprobes for hits where the kernel has no events of them" },
 		{ 0, "context", OPT_TEXT, &context, "WHEN", "all (each second, too) or start,end" },
 		{ 'f', "force", OPT_FLAG, &force, NULL, "replace an existing output" },
 		{ 0, "list", OPT_FLAG, &list, NULL, "list groups and events, and end" },

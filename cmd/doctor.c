@@ -19,7 +19,7 @@ static int clean(const struct command *self)
 
 	if (nr < 0)
 		return cmd_fail(self, nr, &err);
-	printf("%d left-over instances and cgroups removed\n", nr);
+	printf("%d left-over instances, probes and cgroups removed\n", nr);
 	return cmd_finish(self);
 }
 

@@ -376,7 +376,29 @@ static void summary_print(const struct diagnosis *d)
 		       d->nr_unknown, d->nr_unknown > 1 ? "s" : "");
 }
 
-static int table_print(const struct diagnosis *d)
+/* Captures whose streams lack the hits: what no rule finds and limits what replays are worth. */
+static int fills_only_print(const struct diagnosis *d, struct err *err)
+{
+	struct query *query;
+	int ret = query_open(d->store, &query,
+			     "SELECT id FROM capture WHERE NOT has_hits AND (:capture IS NULL OR id"
+			     " = :capture) AND EXISTS (SELECT 1 FROM page_chunk WHERE capture_id ="
+			     " capture.id) ORDER BY id", err);
+
+	if (ret)
+		return ret;
+	ret = query_bind_name(query, ":capture", d->capture);
+	while (!ret && (ret = query_step(query, err)) == 1) {
+		printf("Capture %lld is fills-only: no hits were recorded (see pagereel info), so "
+		       "replays claim nothing below the recorded size.\n",
+		       (long long)query_int(query, 0));
+		ret = 0;
+	}
+	query_close(query);
+	return ret;
+}
+
+static int table_print(const struct diagnosis *d, struct err *err)
 {
 	size_t number = 0;
 
@@ -386,7 +408,7 @@ static int table_print(const struct diagnosis *d)
 	if (d->o->all)
 		others_print(d);
 	summary_print(d);
-	return 0;
+	return fills_only_print(d, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -420,7 +442,7 @@ int doctor_diagnose(const struct command *self, const char *path, const struct d
 		interrupt_end(&interrupt);
 	}
 	if (!code)
-		code = out_format_is_table(o->format) ? table_print(&d) : rows_print(&d);
+		code = out_format_is_table(o->format) ? table_print(&d, &err) : rows_print(&d);
 	closed = store_close(d.store, code ? NULL : &err);
 	free(d.verdicts);
 	if (code || closed)

@@ -60,8 +60,12 @@ static void pages_print(const struct query *query)
 		       (long long)mask);
 	printf("\n");
 	fact("hits");
-	printf("%s\n", row_int(query, "has_hits") ? "recorded" :
+	printf("%s", row_int(query, "has_hits") ? "recorded" :
 	       "not recorded ('fills-only'): a replay claims nothing below the recorded size");
+	if (row_is_null(query, "hits_reason"))
+		printf("\n");
+	else
+		printf(" (mm_filemap_get_pages is %s)\n", TEXT("hits_reason"));
 }
 
 static void capture_print(const struct query *query)

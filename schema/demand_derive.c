@@ -40,6 +40,9 @@
  * demand event in the whole capture was not followed: its adds and dirty pages are left out, or they
  * would fill a replayed cgroup with the pages of others.
  *
+ * A probe's read (PAGE_EV_BEGIN, before 6.12) is simpler: one event a call, with the whole request,
+ * before its adds, and it does not run past the end of the file.
+ *
  * delete_from_page_cache is eviction when its task was inside reclaim (PAGE_EV_IN_RECLAIM, set while
  * recording), and then no demand at all. Otherwise it is truncation or invalidation.
  *
@@ -527,6 +530,29 @@ static int derive_read(struct demand_derive *d, struct demand_record *r)
 	return code ? code : queue_drain(d);
 }
 
+/*
+ * A read that is logged before its fills, once and whole (a probe's): of what was added before it
+ * nothing belongs to it.
+ */
+static int derive_read_begin(struct demand_derive *d, struct demand_record *r)
+{
+	struct task *t = task_get(d, r->pid);
+	int code;
+
+	if (!t)
+		return -ENOMEM;
+	r->pages = clip_to_file(demand_pages_space_at(d->pages, r->space), r->index,
+				r->index + r->pages - 1);
+	settle_read(d, t, r->space, 0, 0);
+	settle_adds(d, t, r->space, r->index, 0);
+	settle_fault(d, t, false);
+	t->demand_space = r->space;
+	t->demand_index = r->index;
+	t->demand_pages = r->pages;
+	code = put(d, r, SETTLED, NULL);
+	return code ? code : queue_drain(d);
+}
+
 /* A fault or a write: what is added for it comes after it, or (delayed allocation) just before. */
 static int derive_touch(struct demand_derive *d, struct demand_record *r)
 {
@@ -675,7 +701,8 @@ int demand_derive_event(struct demand_derive *d, const struct page_event *e)
 		return -ENOMEM;
 	switch (e->op) {
 	case PAGE_OP_READ:
-		return derive_read(d, &r);
+		return e->flags & PAGE_EV_BEGIN && !d->rules.exact ? derive_read_begin(d, &r) :
+		       derive_read(d, &r);
 	case PAGE_OP_ADD:
 		return derive_add(d, &r);
 	case PAGE_OP_MAP:

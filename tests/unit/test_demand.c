@@ -589,6 +589,31 @@ static void batches_that_no_event_shows_are_recovered(void **state)
 	free(list.item);
 }
 
+/* What a read brings in comes after it; readahead of an earlier one is no miss of the next. */
+static void a_read_noted_at_its_start_owns_the_fills_after_it(void **state)
+{
+	struct fixture *f = *state;
+	struct demand_info info;
+	struct seen_list list;
+
+	begin(f, "live", true, 0);
+	file(f, 1, 40 * 4096);
+	emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .pages = 2, .flags = PAGE_EV_BEGIN);
+	for (uint64_t i = 0; i < 8; i++)
+		emit(f, .op = PAGE_OP_ADD, .pid = 5, .file_id = 1, .page_index = i, .pfn = 1);
+	emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .page_index = 2, .pages = 100,
+	     .flags = PAGE_EV_BEGIN);
+	info = derive(f);
+	assert_string_equal(info.completeness, "complete");
+	list = read_back(f, &info);
+	assert_int_equal(list.nr, 8);
+	assert_seen(&list, 0, DEMAND_READ, 5, 0, 2);
+	for (size_t i = 1; i < 7; i++)
+		assert_seen(&list, i, DEMAND_READAHEAD, 5, i + 1, 1);
+	assert_seen(&list, 7, DEMAND_READ, 5, 2, 38);
+	free(list.item);
+}
+
 static void a_capture_without_hits_is_fills_only(void **state)
 {
 	struct fixture *f = *state;
@@ -801,6 +826,7 @@ int main(void)
 		test(writes_are_seen_once_by_the_file_system_or_else_by_dirtying),
 		test(user_faults_are_anonymous_unless_a_file_fault_follows),
 		test(batches_that_no_event_shows_are_recovered),
+		test(a_read_noted_at_its_start_owns_the_fills_after_it),
 		test(a_capture_without_hits_is_fills_only),
 		test(losses_and_thinning_are_said),
 		test(demand_through_mappings_is_said_to_be_incomplete),
