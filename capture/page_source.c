@@ -112,5 +112,6 @@ int page_source_fill(const struct page_source *s, page_field_get get, void *ctx,
 	return page_raw_set(s, &(struct page_numbers){
 		.dev = (uint32_t)dev, .ino = ino, .first = first, .last = last,
 		.nr_bytes = nr_bytes, .limit_bytes = limit_bytes, .pfn = pfn,
-		.order = (uint32_t)order, .flags = flags, .bdi = bdi, .bdi_bytes = bdi ? strlen(bdi) : 0 }, raw);
+		.order = (uint32_t)order, .flags = flags, .bdi = bdi,
+		.bdi_bytes = bdi ? strlen(bdi) : 0 }, raw);
 }

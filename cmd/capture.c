@@ -99,8 +99,8 @@ static void summarize_command(const struct live_result *r, const char *name)
 		       WEXITSTATUS(r->command_status));
 }
 
-/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was lost,
- * the command, where it is; and one more where the kernel has no events of hits. */
+/* Five lines on stderr, for stdout is the command's: what was recorded, what it cost, what was
+ * lost, the command, where it is; and one more where the kernel has no events of hits. */
 static void summarize(const struct live_opts *opts, const struct live_result *r)
 {
 	const struct live_status *s = &r->status;
