@@ -128,9 +128,9 @@ bench:
 truth:
 	@tests/setup.sh bench && $(MAKE) -s all && tests/truth/truth.sh $(TRUTH)
 
-# linux-mglru against Debian's 6.12 in a guest: tests/guest/mglru.sh, resumes. GUEST='--quick'
+# The kernel models against Debian's 6.12 and 6.1 in guests: tests/guest/models.sh, resumes. GUEST='--quick'
 guest: all
-	@tests/guest/mglru.sh $(GUEST)
+	@tests/guest/models.sh $(GUEST)
 
 fuzz:
 	@tests/setup.sh test && $(MAKE) -s all && tests/fuzz/run.sh 120
