@@ -132,6 +132,10 @@ truth:
 guest: all
 	@tests/guest/models.sh $(GUEST)
 
+# The same without a memcg, in guests of several sizes: kswapd and watermarks. GUEST='--kernel 6.1'
+guest-machine: all
+	@tests/guest/machine.sh $(GUEST)
+
 fuzz:
 	@tests/setup.sh test && $(MAKE) -s all && tests/fuzz/run.sh 120
 
@@ -177,5 +181,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench truth guest fuzz install
+.PHONY: cases codec-costs man uninstall all unit unit-asan helpers test check-layers clean demo bench truth guest guest-machine fuzz install
 .SECONDARY:

@@ -202,6 +202,8 @@ static void fact_take(struct query *query, struct replay_context *context)
 		context->limit_pages = v / PAGE_BYTES;
 	else if (fact_u64(query, "other_charge_bytes", &v))
 		context->other_charge_pages = v / PAGE_BYTES;
+	else if (fact_u64(query, "other_used_bytes", &v))
+		context->other_used_pages = v / PAGE_BYTES;
 	else if (query_text(query, 0) && !strcmp(query_text(query, 0), "kernel_release") &&
 		 query_text(query, 1))
 		snprintf(context->kernel_release, sizeof(context->kernel_release), "%s",
@@ -221,7 +223,7 @@ static int context_read(struct store *store, const struct demand_info *info, con
 	*context = (struct replay_context){
 		.nr_cpus = 1, .nr_nodes = 1, .total_pages = UINT64_MAX,
 		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
-		.swappiness = 60,
+		.other_used_pages = UINT64_MAX, .swappiness = 60,
 	};
 	ret = query_open(store, &query, sql_schema_replay_context, err);
 	if (ret)

@@ -70,6 +70,7 @@ struct replay_context {
 	uint64_t total_pages;		/* memory of the machine */
 	uint64_t limit_pages;		/* of the recorded memcg; UINT64_MAX: none */
 	uint64_t other_charge_pages;	/* charged to it but no page cache (kmem, anon) */
+	uint64_t other_used_pages;	/* of the machine's: neither free nor page cache on a list */
 	uint32_t read_ahead_pages;	/* of the device that was read most; 0: unknown */
 	uint32_t max_io_pages;		/* its largest request; 0: unknown */
 	uint32_t max_folio_pages;	/* the largest folio that was added; 0: unknown */

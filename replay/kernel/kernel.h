@@ -9,6 +9,7 @@
  *	workingset.c	shadow entries and the refault decision
  *	vmscan.c	reclaim: priorities, list balance, scan
  *	anon.c		anonymous pages, and how much to scan of them and of files
+ *	kswapd.c	reclaim of a whole machine: watermarks, kswapd, direct reclaim
  *	mglru.c		the other policy: generations and tiers instead of two lists
  *	writeback.c	dirty pages and who cleans them
  *	readahead.c	windows, and the folios they are read into
@@ -179,14 +180,15 @@ struct linux_params {
 	uint64_t dirty_wakeup_ns;
 	bool swap;			/* anonymous pages are replayed, with swap for them */
 	uint64_t swappiness;
+	bool kswapd;			/* capacity is the machine's memory */
+	uint64_t watermark_scale;	/* 1/10 000 of memory between watermarks */
+	uint64_t kswapd_page_ns;	/* that kswapd takes to look at a page */
 	/* mglru.c only */
 	uint64_t min_lru_batch_pages, max_lru_batch_pages;
 	uint64_t tier_gain;		/* of a higher tier against the first */
-	uint64_t watermark_scale;	/* 1/10 000 of memory between watermarks */
 	bool insert_second;		/* new folios: second oldest of four generations */
 	bool protect_full;		/* a folio with all its counts is always protected */
 	bool age_only;			/* a pass that aged does not evict */
-	bool kswapd;			/* capacity is the machine's memory */
 };
 
 struct scan_control {
@@ -205,6 +207,7 @@ struct kernel_counts {
 	uint64_t refills;		/* active pages looked at */
 	uint64_t shadows_dropped;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
+	uint64_t direct_reclaims;	/* by who found less than the min watermark free */
 };
 
 /* mglru.c */
@@ -216,6 +219,14 @@ struct lru_gen {
 	uint64_t avg_refaulted[MAX_NR_TIERS], avg_total[MAX_NR_TIERS];
 	uint64_t refaulted[MAX_NR_TIERS], evicted[MAX_NR_TIERS], protected[MAX_NR_TIERS];
 	bool mapped;		/* there have been mapped pages */
+};
+
+struct kswapd {
+	bool awake;
+	int priority;			/* of its next pass */
+	int failures;			/* whole searches in a row without a page */
+	uint64_t nr_reclaimed;		/* in this run */
+	uint64_t next_ns;		/* when its last pass is over */
 };
 
 struct kernel_model {
@@ -230,6 +241,8 @@ struct kernel_model {
 	struct replay_waits waits;
 	uint64_t recorded_ns;	/* of the last record, where waits are known */
 	bool started;
+
+	struct kswapd kswapd;
 
 	struct lru_gen lru_gen;
 	bool gen;		/* lists are generations, not the classic ones */
@@ -421,6 +434,11 @@ static inline uint64_t stat_workingset_activate(const struct kernel_model *m, bo
 /* vmscan.c. Returns the pages reclaimed, which may be fewer or more than asked for. */
 uint64_t try_to_free_pages(struct kernel_model *m, uint64_t nr_pages);
 void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
+void shrink_node(struct kernel_model *m, struct scan_control *sc);	/* a pass at sc->priority */
+void snapshot_refaults(struct kernel_model *m);
+
+/* kswapd.c. Takes @pages from what is free; in the last resort from what is not there. */
+void machine_alloc(struct kernel_model *m, uint64_t pages);
 
 /* mglru.c */
 void lru_gen_init(struct kernel_model *m);
@@ -430,7 +448,7 @@ void lru_gen_inc_refs(struct kernel_model *m, uint32_t page);
 uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages);
 uint16_t lru_gen_refault(struct kernel_model *m, uint32_t page, uint32_t pages);
 void lru_gen_shrink_lruvec(struct kernel_model *m, struct scan_control *sc);
-void lru_gen_kswapd(struct kernel_model *m);
+int lru_gen_initial_priority(const struct kernel_model *m, const struct scan_control *sc);
 
 /* linux.c */
 enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4, FILL_ANON = 8, FILL_FAULT = 16 };

@@ -95,6 +95,15 @@ static const char *const orders[] = {
 	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
 	  "memory.swappiness, where there is swap", NULL }
 
+/* Of a machine instead of a memcg. TIME: what kswapd takes for a page. */
+#define KSWAPD_PARAMS(TIME)									\
+	{ "kswapd", PARAM_BOOL, P(kswapd), "off", 0, 0, NULL,					\
+	  "the size is the machine's memory: kswapd and watermarks instead of a limit", NULL },	\
+	{ "watermark_scale", PARAM_U64, P(watermark_scale), "10", 1, 3000, "1/10000",		\
+	  "vm.watermark_scale_factor", NULL },							\
+	{ "kswapd_page", PARAM_NS, P(kswapd_page_ns), TIME, 0, 1e9, "ns",			\
+	  "time that kswapd takes to look at a page; 0: none", NULL }
+
 /* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and backports. AGE: stop after aging, 6.8. */
 #define MGLRU_PARAMS(INSERT, PROTECT, AGE)							\
 	{ "min_batch", PARAM_U64, P(min_lru_batch_pages), "64", 1, MAX_ISOLATED, "pages",	\
@@ -108,19 +117,20 @@ static const char *const orders[] = {
 	{ "protect_full", PARAM_BOOL, P(protect_full), PROTECT, 0, 0, NULL,			\
 	  "a folio that was read five times is never evicted from the oldest generation", NULL },\
 	{ "age_only", PARAM_BOOL, P(age_only), AGE, 0, 0, NULL,					\
-	  "a pass that made a generation does not evict", NULL },				\
-	{ "kswapd", PARAM_BOOL, P(kswapd), "off", 0, 0, NULL,					\
-	  "the size is the machine's memory: kswapd and watermarks instead of a limit", NULL },	\
-	{ "watermark_scale", PARAM_U64, P(watermark_scale), "10", 1, 3000, "1/10000",		\
-	  "vm.watermark_scale_factor", NULL }
+	  "a pass that made a generation does not evict", NULL }
 
-static const struct param params_6_18[] = { LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, { 0 } };
-static const struct param params_6_12[] = { LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, { 0 } };
+static const struct param params_6_18[] = {
+	LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
+static const struct param params_6_12[] = {
+	LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
+static const struct param params_6_1[] = {
+	LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
 static const struct param params_mglru[] = {
-	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), { 0 } };
+	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), KSWAPD_PARAMS("0"),
+	{ 0 } };
 static const struct param params_mglru_6_1[] = {
-	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), { 0 } };
-static const struct param params_6_1[] = { LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, { 0 } };
+	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), KSWAPD_PARAMS("0"),
+	{ 0 } };
 
 /* ---- create and destroy ---------------------------------------------------------------------- */
 
@@ -250,11 +260,13 @@ static int init_pages(struct kernel_model *m)
 
 static void init_memcg(struct kernel_model *m, const struct kernel_config *config)
 {
-	uint64_t other = m->p.reserve_bytes / PAGE_BYTES;
+	const struct replay_context *c = config->context;
+	uint64_t other = m->p.reserve_bytes / PAGE_BYTES, recorded = UINT64_MAX;
 
-	if (m->p.reserve_recorded && config->context &&
-	    config->context->other_charge_pages != UINT64_MAX)
-		other += config->context->other_charge_pages;
+	if (c)
+		recorded = m->p.kswapd ? c->other_used_pages : c->other_charge_pages;
+	if (m->p.reserve_recorded && recorded != UINT64_MAX)
+		other += recorded;
 	m->memcg.limit_pages = config->capacity_pages;
 	m->memcg.other_pages = other;
 	m->memcg.usage_pages = other;
@@ -300,8 +312,6 @@ static struct kernel_model *create_model(const struct kernel_config *config, boo
 		/* What is not in the table of one policy is not set. */
 		if (mglru)
 			m->p.swap = false;
-		else
-			m->p.kswapd = false;
 		m->nr_ids = config->nr_ids;
 		init_readahead(m, config);
 		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);

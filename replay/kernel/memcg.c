@@ -89,8 +89,7 @@ bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode)
 	uint64_t batch = pages > m->p.charge_batch_pages ? pages : m->p.charge_batch_pages;
 
 	if (m->p.kswapd) {
-		memcg->usage_pages += pages;
-		lru_gen_kswapd(m);
+		machine_alloc(m, pages);
 		return true;
 	}
 	if (memcg->stock_pages >= pages) {

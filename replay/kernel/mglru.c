@@ -40,19 +40,16 @@
  * call takes as many batches as it needs to look at size >> priority folios: of a memcg under 16 MB
  * nothing at the default priority, up to 1 GB one batch of 64.
  *
- * With kswapd on, the size is the machine's memory: pages are taken without a limit until free
- * memory is below the low watermark; then kswapd makes passes until it is above the high one. The
- * kernel ends a pass early when all zones are above theirs; a machine has two at least, which
- * seldom are at once: in a recorded 192 MB guest kswapd took 6 batches, the whole pass at priority
- * 6, whenever it took few. Watermarks are those of one zone with min_free_kbytes = 4 * sqrt(memory
- * in kB). What the kernel and programs use has to be given as reserve.
+ * With kswapd on, the size is the machine's memory (kswapd.c). The kernel ends one of its passes
+ * early when all zones are above their watermarks; a machine has two at least, which seldom are at
+ * once: in a recorded 192 MB guest kswapd took 6 batches, the whole pass at priority 6, whenever it
+ * took few.
  *
  * Approximations. One memcg, one zone, one node: with several zones each has its own lists and is
- * scanned in turn; a guest's first 16 MB are a zone of their own. No anonymous pages, no swap.
- * kswapd takes no time: allocations never get below the low watermark, nor into direct reclaim.
- * Page tables are walked completely at each aging, and a touched page moves to the youngest
- * generation then, not when it is met: mapped workloads are not validated. Tiers of dirty folios
- * that wait for writeback are forgotten, as in the kernel.
+ * scanned in turn; a guest's first 16 MB are a zone of their own. No anonymous pages, no swap. Page
+ * tables are walked completely at each aging, and a touched page moves to the youngest generation
+ * then, not when it is met: mapped workloads are not validated. Tiers of dirty folios that wait for
+ * writeback are forgotten, as in the kernel.
  *
  * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and
  * the protection of full counts; insert_second and protect_full undo that): a pass that aged goes
@@ -61,7 +58,6 @@
  * this model.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "replay/kernel/kernel.h"
@@ -432,29 +428,6 @@ static uint64_t get_nr_to_scan(struct kernel_model *m, const struct scan_control
 	return total >> sc->priority;
 }
 
-static uint64_t free_pages(const struct kernel_model *m)
-{
-	return m->memcg.limit_pages > m->memcg.usage_pages ?
-	       m->memcg.limit_pages - m->memcg.usage_pages : 0;
-}
-
-struct watermarks {
-	uint64_t low_pages, high_pages;
-};
-
-/* min_free_kbytes is sqrt(16 * kB) in 128 .. 262144; low and high: a quarter of it above, each. */
-static struct watermarks get_watermarks(const struct kernel_model *m)
-{
-	uint64_t managed = m->memcg.limit_pages;
-	double min_kb = sqrt(16.0 * (double)managed * (PAGE_BYTES / 1024));
-	uint64_t min = (uint64_t)(min_kb < 128 ? 128 : min_kb > 262144 ? 262144 : min_kb) /
-		       (PAGE_BYTES / 1024);
-	uint64_t scaled = managed * m->p.watermark_scale / 10000;
-	uint64_t gap = min / 4 > scaled ? min / 4 : scaled;
-
-	return (struct watermarks){ .low_pages = min + gap, .high_pages = min + 2 * gap };
-}
-
 /* Never for a memcg; for kswapd, not when a watermark is reached (see the top). */
 static bool should_abort_scan(const struct scan_control *sc)
 {
@@ -490,7 +463,7 @@ static int log2_floor(uint64_t x)
 }
 
 /* Deep enough to reclaim what is wanted, if all inactive pages can be. */
-static int initial_priority(const struct kernel_model *m, const struct scan_control *sc)
+int lru_gen_initial_priority(const struct kernel_model *m, const struct scan_control *sc)
 {
 	uint64_t inactive = m->lruvec.nr_pages[seq_gen(m->lru_gen.min_seq)];
 	int priority;
@@ -503,29 +476,4 @@ static int initial_priority(const struct kernel_model *m, const struct scan_cont
 	if (priority < DEF_PRIORITY / 2)
 		return DEF_PRIORITY / 2;
 	return priority > DEF_PRIORITY ? DEF_PRIORITY : priority;
-}
-
-/* After an allocation: below the low watermark kswapd runs until the high one is reached. */
-void lru_gen_kswapd(struct kernel_model *m)
-{
-	struct watermarks marks = get_watermarks(m);
-	struct scan_control sc = {
-		.nr_to_reclaim = marks.high_pages > m->p.cluster_pages ? marks.high_pages :
-				 m->p.cluster_pages,
-		.priority = DEF_PRIORITY,
-		.kswapd = true,
-	};
-
-	if (free_pages(m) >= marks.low_pages)
-		return;
-	m->n.reclaim_calls++;
-	while (free_pages(m) < marks.high_pages && sc.priority > 0) {
-		sc.nr_reclaimed = 0;
-		if (sc.priority == DEF_PRIORITY)
-			sc.priority = initial_priority(m, &sc);
-		lru_gen_shrink_lruvec(m, &sc);
-		shrink_shadow_nodes(m);
-		if (sc.nr_reclaimed < sc.nr_to_reclaim)
-			sc.priority--;
-	}
 }

@@ -221,21 +221,31 @@ static void shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
 		shrink_active_list(m, m->p.cluster_pages, LRU_ACTIVE_ANON);
 }
 
+void shrink_node(struct kernel_model *m, struct scan_control *sc)
+{
+	if (m->gen) {
+		lru_gen_shrink_lruvec(m, sc);
+	} else {
+		prepare_scan_control(m, sc);
+		shrink_lruvec(m, sc);
+	}
+	shrink_shadow_nodes(m);
+}
+
+void snapshot_refaults(struct kernel_model *m)
+{
+	for (int file = 0; file < 2; file++)
+		m->lruvec.refaults_snapshot[file] = stat_workingset_activate(m, file);
+}
+
 static uint64_t do_try_to_free_pages(struct kernel_model *m, struct scan_control *sc)
 {
 	for (sc->priority = DEF_PRIORITY; sc->priority >= 0; sc->priority--) {
-		if (m->gen) {
-			lru_gen_shrink_lruvec(m, sc);
-		} else {
-			prepare_scan_control(m, sc);
-			shrink_lruvec(m, sc);
-		}
-		shrink_shadow_nodes(m);
+		shrink_node(m, sc);
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;
 	}
-	for (int file = 0; file < 2; file++)
-		m->lruvec.refaults_snapshot[file] = stat_workingset_activate(m, file);
+	snapshot_refaults(m);
 	return sc->nr_reclaimed;
 }
 

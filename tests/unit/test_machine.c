@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* test_machine.c - a machine without a limit: watermarks, kswapd and direct reclaim. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "replay/replay.h"
+
+enum {
+	IDS = 70000, MEMORY = 49152,
+	/* 192 MB: min = 4 * sqrt(196608) kB / 4 = 443 pages, and 110 to low, 110 to high */
+	MIN = 443, GAP = 110,
+	/* the first 16 MB keep a 256th of the rest */
+	KEPT = (MEMORY - 3840) / 256,
+};
+
+static const char *const classic[] = { "linux-6.18", "linux-6.12", "linux-6.1" };
+
+static const struct kernel_ops *find(const char *name)
+{
+	for (int i = 0; kernel_models[i]; i++)
+		if (!strcmp(kernel_models[i]->name, name))
+			return kernel_models[i];
+	fail_msg("no model %s", name);
+	return NULL;
+}
+
+/* Reads of page 0, 1, 2, ... @nr in all, over @nr_ids pages. */
+static struct replay_counters replay(const char *name, size_t nr, uint32_t nr_ids, uint32_t memory,
+				     const char *page_ns, const struct replay_context *context)
+{
+	const struct kernel_ops *ops = find(name);
+	char options[1024] __attribute__((aligned(16)));
+	struct kernel_config config = { .capacity_pages = memory, .nr_ids = nr_ids,
+					.params = options, .context = context };
+	uint32_t *pages = malloc(sizeof(*pages) * nr);
+	const struct demand_block block = { .nr = nr, .page = pages };
+	struct replay_counters c;
+	struct kernel_model *m;
+	struct err err = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		pages[i] = (uint32_t)(i % nr_ids);
+	assert_int_equal(params_defaults(ops->params, options, &err), 0);
+	assert_int_equal(params_set(ops->params, options, name, "kswapd", "on", &err), 0);
+	assert_int_equal(params_set(ops->params, options, name, "readahead", "off", &err), 0);
+	assert_int_equal(params_set(ops->params, options, name, "kswapd_page", page_ns, &err), 0);
+	m = ops->create(&config, &code, &err);
+	assert_non_null(m);
+	assert_int_equal(ops->feed(m, &block, NULL, &err), 0);
+	ops->counters(m, &c);
+	ops->destroy(m);
+	free(pages);
+	assert_int_equal(c.hits + c.misses, c.accesses);
+	assert_int_equal(c.fills - c.evictions, c.resident_pages);
+	return c;
+}
+
+static void kswapd_keeps_free_memory_between_low_and_high(void **state)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(classic); k++) {
+		uint64_t most = 0, least = UINT64_MAX;
+
+		for (size_t nr = MEMORY - 2000; nr < MEMORY + 6000; nr += 211) {
+			struct replay_counters c = replay(classic[k], nr, IDS, MEMORY, "0", NULL);
+
+			if (!c.evictions) {
+				assert_int_equal(c.resident_pages, nr);
+				continue;
+			}
+			most = c.resident_pages > most ? c.resident_pages : most;
+			least = c.resident_pages < least ? c.resident_pages : least;
+		}
+		/* A pass goes on for what it was to look at: twice as much as was still wanted. */
+		assert_in_range(most, MEMORY - MIN - KEPT - GAP - GAP / 2,
+				MEMORY - MIN - KEPT - GAP);
+		assert_in_range(least, MEMORY - MIN - KEPT - 4 * GAP, MEMORY - MIN - KEPT - GAP);
+	}
+}
+
+/* 2 us a page come in, and kswapd takes 5: who wants memory has to reclaim it himself at min. */
+static void a_kswapd_that_is_too_slow_is_helped_at_min(void **state)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(classic); k++) {
+		uint64_t fast = 0, slow = 0;
+
+		for (size_t nr = IDS - 700; nr <= IDS; nr += 29) {
+			uint64_t at_fast = replay(classic[k], nr, IDS, MEMORY, "1us", NULL).resident_pages;
+			uint64_t at_slow = replay(classic[k], nr, IDS, MEMORY, "5us", NULL).resident_pages;
+
+			fast = at_fast > fast ? at_fast : fast;
+			slow = at_slow > slow ? at_slow : slow;
+		}
+		assert_true(fast <= MEMORY - MIN - KEPT - GAP / 2);
+		assert_in_range(slow, MEMORY - MIN - KEPT - GAP / 2, MEMORY - MIN - KEPT);
+	}
+}
+
+/* What the recorded machine used otherwise is not there for page cache. */
+static void what_the_machine_used_otherwise_is_not_available(void **state)
+{
+	struct replay_context context = { .total_pages = MEMORY, .limit_pages = UINT64_MAX,
+					  .other_charge_pages = 7, .other_used_pages = UINT64_MAX };
+	struct replay_counters all = replay("linux-6.18", IDS, IDS, MEMORY, "0", &context);
+	struct replay_counters less;
+
+	context.other_used_pages = 10000;
+	less = replay("linux-6.18", IDS, IDS, MEMORY, "0", &context);
+	assert_in_range(all.resident_pages - less.resident_pages, 10000 - 4 * GAP, 10000 + 4 * GAP);
+}
+
+/* Half as many pages as there is memory: read again and again without a single eviction. */
+static void what_fits_stays(void **state)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(classic); k++) {
+		struct replay_counters c = replay(classic[k], IDS, MEMORY / 2, MEMORY, "1us", NULL);
+
+		assert_int_equal(c.fills, MEMORY / 2);
+		assert_int_equal(c.evictions, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kswapd_keeps_free_memory_between_low_and_high),
+		cmocka_unit_test(a_kswapd_that_is_too_slow_is_helped_at_min),
+		cmocka_unit_test(what_the_machine_used_otherwise_is_not_available),
+		cmocka_unit_test(what_fits_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
