@@ -11,25 +11,27 @@
  *	  low	----  an allocation wakes it and goes on
  *	  min	----  an allocation has to reclaim 32 pages itself first (direct reclaim)
  *
- * min_free_kbytes is 4 * sqrt(memory in kB), at least 128, at most 262144; low and high are each a
- * quarter of that higher, or watermark_scale_factor / 10000 of the memory if that is more. A zone below
- * the one that was asked for also keeps a 256th of those above it: of the first 16 MB, next to nothing is
- * ever used.
+ * min_free_kbytes is 4 * sqrt(memory in kB), at least 128, at most 262144; low and high are each
+ * a quarter of that higher, or watermark_scale_factor / 10000 of the memory if that is more. A
+ * zone below the one that was asked for also keeps a 256th of those above it: of the first 16 MB,
+ * next to nothing is ever used.
  *
- * kswapd makes passes as reclaim of a memcg does (vmscan.c, mglru.c), from priority 12, each twice as deep
- * as the last unless that looked at as many pages as the high watermark has, until free memory is above
- * the high watermark. It looks at the same lists; what differs is when, and how much at a time: the distance
- * from low to high, not 32 pages. It does so beside the program, taking kswapd_page for each page it looks
- * at: a program that allocates faster gets below min, and reclaims itself.
+ * kswapd makes passes as reclaim of a memcg does (vmscan.c, mglru.c), from priority 12, each
+ * twice as deep as the last unless that looked at as many pages as the high watermark has, until
+ * free memory is above the high watermark. It looks at the same lists; what differs is when, and
+ * how much at a time: the distance from low to high, not 32 pages. It does so beside the program,
+ * taking kswapd_page for each page it looks at: a program that allocates faster gets below min,
+ * and reclaims itself.
  *
- * What is neither free nor page cache of the replayed tasks (the kernel, slab, anonymous pages) is taken from
- * the capture's context, the mean of its samples, and constant.
+ * What is neither free nor page cache of the replayed tasks (the kernel, slab, anonymous pages)
+ * is taken from the capture's context, the mean of its samples, and constant.
  *
- * Approximations. One node. The zones' watermarks are summed up: the kernel wakes kswapd when all zones are
- * below low and lets it sleep when any is above high, which with zones of their own share of each list
- * comes to the same within a few pages of the distance between the two. Per-CPU free lists, watermark boosting
- * after fragmentation, and compaction are left out. Slab does not shrink, but for shadow nodes. With multi-gen
- * LRU kswapd takes no time unless told otherwise, and ends a pass when it has reclaimed enough.
+ * Approximations. One node. The zones' watermarks are summed up: the kernel wakes kswapd when all
+ * zones are below low and lets it sleep when any is above high, which with zones of their own
+ * share of each list comes to the same within a few pages of the distance between the two. Per-
+ * CPU free lists, watermark boosting after fragmentation, and compaction are left out. Slab does
+ * not shrink, but for shadow nodes. With multi-gen LRU kswapd takes no time unless told
+ * otherwise, and ends a pass when it has reclaimed enough.
  */
 #include <math.h>
 
