@@ -11,7 +11,8 @@ episode AS (
 ),
 counted AS (
 	SELECT e.capture_id, e.kind,
-		(SELECT max(from_ns) FROM bucket WHERE from_ns <= e.duration_ns) AS from_ns,
+		iif(e.duration_ns < 1 << 10, 0, min(power_of_two(e.duration_ns), 1 << 41))
+			AS from_ns,
 		count(*) AS episodes, sum(e.duration_ns) AS total_ns
 	FROM episode e
 	WHERE e.duration_ns IS NOT NULL AND (:capture IS NULL OR e.capture_id = :capture)

@@ -3,31 +3,20 @@
 -- cpu_ns: for kswapd what the kernel accounted to its threads between the first and the last sample of
 -- the context, NULL without; not_running_ns is the difference. NULL for the others.
 WITH
-episode AS MATERIALIZED (
+episode AS (
 	SELECT capture_id, kind, pid, duration_ns, nr_scanned, nr_reclaimed FROM reclaim_episode
 	WHERE :capture IS NULL OR capture_id = :capture
 	UNION ALL
 	SELECT capture_id, 'kswapd', pid, duration_ns, nr_scanned, nr_reclaimed FROM kswapd_run
 	WHERE :capture IS NULL OR capture_id = :capture
 ),
--- What is joined to it is joined to a row a kind, not to a row an episode.
 total AS MATERIALIZED (
 	SELECT capture_id, kind, count(*) AS episodes, count(duration_ns) AS nr_finished,
 		sum(nr_scanned) AS nr_scanned, sum(nr_reclaimed) AS nr_reclaimed,
-		sum(duration_ns) AS total_ns, max(duration_ns) AS duration_max_ns
+		sum(duration_ns) AS total_ns, max(duration_ns) AS duration_max_ns,
+		nearest_rank(duration_ns, 50) AS duration_p50_ns,
+		nearest_rank(duration_ns, 99) AS duration_p99_ns
 	FROM episode GROUP BY capture_id, kind
-),
-ranked AS (
-	SELECT capture_id, kind, duration_ns, row_number() OVER (PARTITION BY capture_id, kind
-		ORDER BY duration_ns ROWS UNBOUNDED PRECEDING) AS place
-	FROM episode WHERE duration_ns IS NOT NULL
-),
-percentile AS MATERIALIZED (
-	SELECT r.capture_id, r.kind,
-		min(duration_ns) FILTER (WHERE 100 * place >= 50 * nr_finished) AS duration_p50_ns,
-		min(duration_ns) FILTER (WHERE 100 * place >= 99 * nr_finished) AS duration_p99_ns
-	FROM ranked r JOIN total t ON t.capture_id = r.capture_id AND t.kind = r.kind
-	GROUP BY r.capture_id, r.kind
 ),
 kswapd AS (
 	SELECT capture_id, sum(cpu_ns) AS cpu_ns FROM (
@@ -40,12 +29,11 @@ SELECT t.capture_id, t.kind, t.episodes, t.episodes - t.nr_finished AS nr_unfini
 	t.nr_scanned, t.nr_reclaimed,
 	100.0 * t.nr_reclaimed / nullif(t.nr_scanned, 0) AS efficiency_pct, t.total_ns,
 	1.0 * t.total_ns / nullif(t.nr_reclaimed, 0) AS page_ns,
-	p.duration_p50_ns, p.duration_p99_ns, t.duration_max_ns,
+	t.duration_p50_ns, t.duration_p99_ns, t.duration_max_ns,
 	iif(t.kind = 'kswapd', k.cpu_ns, NULL) AS cpu_ns,
 	iif(t.kind = 'kswapd', t.total_ns - k.cpu_ns, NULL) AS not_running_ns,
 	c.coverage_pct
 FROM total t
-LEFT JOIN percentile p ON p.capture_id = t.capture_id AND p.kind = t.kind
 LEFT JOIN kswapd k ON k.capture_id = t.capture_id
 LEFT JOIN capture_coverage c ON c.capture_id = t.capture_id
 ORDER BY t.capture_id, total_ns DESC, t.kind;

@@ -24,7 +24,11 @@ int vtab_event_register_table(sqlite3 *db, const char *name, sqlite3_int64 table
 int vtab_page_register(sqlite3 *db);
 /* Registers page_life. */
 int vtab_life_register(sqlite3 *db);
+/* Registers reclaim_pair, and makes a temporary view reclaim_episode of it. */
+int episode_register(sqlite3 *db);
 /* Registers the aggregate tally(key, value). */
 int tally_register(sqlite3 *db);
+/* Registers nearest_rank(value, pct) and power_of_two(value). */
+int distribution_register(sqlite3 *db);
 
 #endif

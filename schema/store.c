@@ -311,6 +311,10 @@ static int register_tables(struct store *store, struct err *err)
 		rc = vtab_event_register(store->db);
 	if (!rc)
 		rc = tally_register(store->db);
+	if (!rc)
+		rc = distribution_register(store->db);
+	if (!rc)
+		rc = episode_register(store->db);
 	return rc ? store_fail(store, rc, err, "cannot open") : 0;
 }
 

@@ -68,6 +68,18 @@ static void expect(const char *sql, const char *wanted)
 		fail_msg("%s\n     is %s\n wanted %s", sql, text, wanted);
 }
 
+/* The same of reclaim_episode: of the view in SQL, and of what a store hides it behind. */
+static void expect_episodes(const char *columns, const char *rest, const char *wanted)
+{
+	static const char *const forms[] = { "reclaim_episode", "main.reclaim_episode" };
+	char sql[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		snprintf(sql, sizeof(sql), "SELECT %s FROM %s %s", columns, forms[i], rest);
+		expect(sql, wanted);
+	}
+}
+
 static void begin(const char *kind, int ts, int pid)
 {
 	char sql[256];
@@ -102,8 +114,8 @@ static void lose(int cpu, int from, int to)
 	assert_int_equal(store_gap(store, 1, "reclaim", cpu, from, to, VALUE_OF_INT(5), NULL), 0);
 }
 
-#define EPISODES "SELECT kind, pid, start_ns, end_ns, duration_ns, nr_reclaimed, nr_scanned FROM " \
-	"reclaim_episode ORDER BY pid, coalesce(start_ns, end_ns)"
+#define EPISODES "kind, pid, start_ns, end_ns, duration_ns, nr_reclaimed, nr_scanned", \
+	"ORDER BY pid, coalesce(start_ns, end_ns), start_ns IS NULL"
 
 static void every_view_works_on_an_empty_database(void **state)
 {
@@ -128,7 +140,7 @@ static void episodes_of_interleaved_tasks_pair_by_task(void **state)
 	end("direct", 130, 1, 10);
 	begin("memcg", 140, 1);
 	end("memcg", 141, 1, 7);
-	expect(EPISODES, "direct,1,100,130,30,10,- memcg,1,140,141,1,7,- direct,2,110,120,10,20,-");
+	expect_episodes(EPISODES, "direct,1,100,130,30,10,- memcg,1,140,141,1,7,- direct,2,110,120,10,20,-");
 }
 
 static void nested_episodes_pair_by_kind_and_share_what_was_scanned(void **state)
@@ -141,7 +153,7 @@ static void nested_episodes_pair_by_kind_and_share_what_was_scanned(void **state
 	shrink(121, 1, 100, 50);
 	shrink(122, 2, 1000, 50);
 	end("direct", 130, 1, 61);
-	expect(EPISODES, "direct,1,100,130,30,61,111 softlimit,1,110,120,10,10,10");
+	expect_episodes(EPISODES, "direct,1,100,130,30,61,111 softlimit,1,110,120,10,10,10");
 }
 
 static void half_episodes_keep_null(void **state)
@@ -151,7 +163,7 @@ static void half_episodes_keep_null(void **state)
 	begin("direct", 110, 1);
 	end("direct", 120, 1, 5);
 	begin("node", 200, 1);
-	expect(EPISODES, "direct,1,-,90,-,3,- direct,1,100,-,-,-,- direct,1,110,120,10,5,- "
+	expect_episodes(EPISODES, "direct,1,-,90,-,3,- direct,1,100,-,-,-,- direct,1,110,120,10,5,- "
 	       "node,1,200,-,-,-,-");
 }
 
@@ -167,7 +179,7 @@ static void pair_across_a_gap_is_no_pair(void **state)
 	end("direct", 158, 2, 5);
 	lose(0, 121, 149);
 	lose(1, 150, 160);
-	expect(EPISODES, "direct,1,100,110,10,1,- direct,1,120,-,-,-,- direct,1,-,150,-,3,- "
+	expect_episodes(EPISODES, "direct,1,100,110,10,1,- direct,1,120,-,-,-,- direct,1,-,150,-,3,- "
 	       "direct,1,160,170,10,4,- direct,2,155,-,-,-,- direct,2,-,158,-,5,-");
 }
 
@@ -176,7 +188,7 @@ static void loss_of_page_demand_breaks_no_episode(void **state)
 	begin("direct", 100, 1);
 	end("direct", 110, 1, 1);
 	assert_int_equal(store_gap(store, 1, "demand", 0, 101, 105, VALUE_NONE, NULL), 0);
-	expect(EPISODES, "direct,1,100,110,10,1,-");
+	expect_episodes(EPISODES, "direct,1,100,110,10,1,-");
 }
 
 static void many_gaps_on_one_cpu_are_all_seen(void **state)
@@ -188,8 +200,7 @@ static void many_gaps_on_one_cpu_are_all_seen(void **state)
 			lose(0, 1000 * i + 100, 1000 * i + 200);
 		lose(1, 1000 * i + 600, 1000 * i + 700);
 	}
-	expect("SELECT count(*), count(duration_ns), sum(nr_reclaimed) FROM reclaim_episode",
-	       "150,50,100");
+	expect_episodes("count(*), count(duration_ns), sum(nr_reclaimed)", "", "150,50,100");
 }
 
 static void end_and_next_begin_in_one_microsecond_still_pair(void **state)
@@ -200,7 +211,7 @@ static void end_and_next_begin_in_one_microsecond_still_pair(void **state)
 	begin("memcg", 3000, 1);
 	shrink(4000, 1, 16, 16);
 	end("memcg", 5000, 1, 16);
-	expect(EPISODES, "memcg,1,1000,3000,2000,8,8 memcg,1,3000,5000,2000,16,16");
+	expect_episodes(EPISODES, "memcg,1,1000,3000,2000,8,8 memcg,1,3000,5000,2000,16,16");
 }
 
 static void captures_do_not_mix(void **state)
@@ -209,8 +220,48 @@ static void captures_do_not_mix(void **state)
 	run("INSERT INTO mm_vmscan_direct_reclaim_end(capture_id, ts_ns, pid, nr_reclaimed) "
 	    "VALUES(2, 110, 1, 9)");
 	shrink(105, 1, 3, 3);
-	expect("SELECT capture_id, start_ns, end_ns, nr_reclaimed, nr_scanned FROM reclaim_episode "
-	       "ORDER BY 1", "1,100,-,-,- 2,-,110,9,-");
+	expect_episodes("capture_id, start_ns, end_ns, nr_reclaimed, nr_scanned", "ORDER BY 1",
+			"1,100,-,-,- 2,-,110,9,-");
+}
+
+static void one_pass_gives_the_episodes_of_the_view(void **state)
+{
+	static const char *const names[] = { "direct", "memcg", "memcg_softlimit", "node" };
+	uint64_t seed = 3;
+	int ts = 1000;
+
+	run("BEGIN");
+	for (int i = 0; i < 3000; i++) {
+		const char *kind = names[rand_next(&seed) % 4];
+		int pid = 1 + (int)(rand_next(&seed) % 3);
+
+		ts += (int)(rand_next(&seed) % 3);
+		switch (rand_next(&seed) % 4) {
+		case 0:
+			begin(kind, ts, pid);
+			break;
+		case 1:
+			if (strcmp(kind, "node"))
+				end(kind, ts, pid, i);
+			break;
+		case 2:
+			shrink(ts, pid, i, i);
+			break;
+		default:
+			if (rand_next(&seed) % 20 == 0)
+				lose(i % 2, ts, ts + 1);
+		}
+	}
+	run("UPDATE mm_vmscan_direct_reclaim_begin SET gfp_flags = 'GFP_KERNEL', cpu = NULL WHERE pid = 2;"
+	    "UPDATE mm_vmscan_direct_reclaim_begin SET gfp_flags = 17 WHERE pid = 3;"
+	    "UPDATE mm_vmscan_direct_reclaim_end SET capture_id = 2 WHERE pid = 3;"
+	    "UPDATE mm_vmscan_memcg_reclaim_begin SET capture_id = 2 WHERE pid = 1;"
+	    "COMMIT");
+	expect("SELECT count(*) > 500, count(duration_ns) > 100, count(start_ns) < count(*),"
+	       " count(*) = (SELECT count(*) FROM main.reclaim_episode) FROM reclaim_episode", "1,1,1,1");
+	expect("SELECT * FROM reclaim_episode EXCEPT SELECT * FROM main.reclaim_episode", "");
+	expect("SELECT * FROM main.reclaim_episode WHERE capture_id = 2 EXCEPT "
+	       "SELECT * FROM reclaim_episode WHERE capture_id = 2", "");
 }
 
 static void wake(int ts, int order)
@@ -486,6 +537,7 @@ int main(void)
 		TEST(many_gaps_on_one_cpu_are_all_seen),
 		TEST(end_and_next_begin_in_one_microsecond_still_pair),
 		TEST(captures_do_not_mix),
+		TEST(one_pass_gives_the_episodes_of_the_view),
 		TEST(kswapd_runs_from_first_wake_to_sleep),
 		TEST(kswapd_run_across_a_gap_has_no_end),
 		TEST(kswapd_without_scan_events_has_unknown_counts),
