@@ -8,6 +8,9 @@
  *	cat DIR BYTES			each file to its end, BYTES at a time; files cold
  *	write FILE BYTES NR		NR whole buffered writes of BYTES at random places
  *	hold FILE SECONDS		keeps the file open
+ *	touch FILE NR			NR pages at random through a mapping each, so that each
+ *					reads around; file cold
+ *	idle BYTES COMMAND [ARG...]	the command beside so much touched memory that idles
  *
  * read, cat and write print the pages asked for: each read or write counts the pages it touches,
  * cut at the end of the file.
@@ -18,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
@@ -154,6 +159,51 @@ static uint64_t write_file(const char *path, size_t bytes, uint64_t nr)
 	return pages;
 }
 
+static uint64_t touch_file(const char *path, uint64_t nr)
+{
+	volatile uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		int fd = open(path, O_RDONLY);
+		struct stat st;
+		char *map;
+
+		if (fd < 0 || fstat(fd, &st))
+			die(path);
+		if (!i)
+			cool(fd);
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED)
+			die("mmap");
+		sum += (uint64_t)map[next() % (uint64_t)st.st_size];
+		munmap(map, (size_t)st.st_size);
+		close(fd);
+	}
+	return nr;
+}
+
+/* The status of @command. */
+static int idle(size_t bytes, char **command)
+{
+	char *memory = malloc(bytes);
+	int status = 0;
+	pid_t pid;
+
+	if (!memory)
+		die("malloc");
+	for (size_t i = 0; i < bytes; i += 8)
+		memcpy(memory + i, &(uint64_t){ next() }, 8);
+	pid = fork();
+	if (!pid) {
+		execvp(command[0], command);
+		die(command[0]);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		die("fork");
+	free(memory);
+	return status != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -180,8 +230,13 @@ int main(int argc, char **argv)
 		if (open(argv[2], O_RDONLY) < 0)
 			die(argv[2]);
 		usleep((useconds_t)(1e6 * atof(argv[3])));
+	} else if (!strcmp(what, "touch") && argc == 4) {
+		printf("%llu\n", (unsigned long long)touch_file(argv[2],
+			strtoull(argv[3], NULL, 10)));
+	} else if (!strcmp(what, "idle") && argc >= 4) {
+		return idle((size_t)strtoull(argv[2], NULL, 10), argv + 3);
 	} else {
-		fprintf(stderr, "usage: reader make|makedir|read|cat|write|hold ...\n");
+		fprintf(stderr, "usage: reader make|makedir|read|cat|write|hold|touch|idle ...\n");
 		return 2;
 	}
 	return 0;
