@@ -104,6 +104,25 @@ static const struct catalogue_event sched_events[] = {
 	DEMAND("sched", "sched_stat_runtime"),
 };
 
+/* Nothing inside an episode but its switches: its length is not that of its own recording. */
+static const struct catalogue_event reclaim_cpu_events[] = {
+	RECLAIM("vmscan", "mm_vmscan_kswapd_wake"),
+	RECLAIM("vmscan", "mm_vmscan_kswapd_sleep"),
+	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_begin"),
+	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_end"),
+	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_begin"),
+	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_end"),
+	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin"),
+	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_end"),
+	RECLAIM("vmscan", "mm_vmscan_node_reclaim_begin"),
+	RECLAIM("vmscan", "mm_vmscan_node_reclaim_end"),
+	RECLAIM("sched", "sched_switch"),	/* of everyone: kswapd, too */
+	DEMAND("sched", "sched_process_fork"),
+	DEMAND("sched", "sched_process_exec"),
+	DEMAND("sched", "sched_process_exit"),
+	RECLAIM("cgroup", "cgroup_attach_task"),
+};
+
 static const struct catalogue_event compaction_events[] = {
 	RECLAIM("compaction", "mm_compaction_begin"),
 	RECLAIM("compaction", "mm_compaction_end"),
@@ -139,6 +158,9 @@ const struct event_group event_groups[] = {
 	  .cost = "medium: 1 event per page that comes in", EVENTS(lru) },
 	{ .name = "sched", .help = "context switches and run time of the chosen tasks",
 	  .cost = "medium: 2 events per switch", EVENTS(sched) },
+	{ .name = "reclaim-cpu", .help = "begin and end of reclaim and time off the CPU: what reclaim "
+	  "costs when little is recorded", .cost = "low: 2 events per episode, and all switches",
+	  EVENTS(reclaim_cpu) },
 	{ .name = "compaction", .help = "compaction runs and kcompactd", .cost = "low",
 	  EVENTS(compaction) },
 };

@@ -46,5 +46,7 @@ const struct event_known events_known[] = {
 	{ "writeback", "balance_dirty_pages", "bdi limit setpoint dirty bdi_setpoint bdi_dirty "
 	  "wb_setpoint wb_dirty dirty_ratelimit task_ratelimit dirtied dirtied_pause paused pause "
 	  "period think cgroup cgroup_ino" },
+	{ "sched", "sched_switch", "prev_comm prev_pid prev_prio prev_state next_comm next_pid "
+	  "next_prio" },
 	{ 0 },
 };

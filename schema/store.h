@@ -7,7 +7,7 @@
 #include "schema/sqlite.h"
 
 enum { STORE_APPLICATION_ID = 0x50675265 };	/* "PgRe" */
-enum { STORE_VERSION = 3 };			/* PRAGMA user_version: see store_migrate.c */
+enum { STORE_VERSION = 4 };			/* PRAGMA user_version: see store_migrate.c */
 
 struct context_seen;
 struct event_sink;

@@ -598,27 +598,38 @@ static int copy_streams(struct merge *m, struct err *err)
 	return code;
 }
 
-static int copy_profiles(struct merge *m, struct err *err)
+/* Profiles are named after what is in them, so those of one name are the same. */
+static int copy_shared(struct merge *m, const char *select, const char *insert, int nr_columns,
+		       struct err *err)
 {
 	struct query *query;
-	int code;
+	int code = query_open(m->from, &query, select, err);
 
-	code = query_open(m->from, &query, "SELECT name, operation, ns, stderr_ns, source"
-			  " FROM cost_profile", err);
 	while (!code) {
-		struct value values[5];
+		struct value values[8];
 
 		code = query_step(query, err);
 		if (code != 1)
 			break;
-		for (int i = 0; i < 5; i++)
+		for (int i = 0; i < nr_columns; i++)
 			values[i] = query_value(query, i);
-		code = store_run_kept(m->into, "INSERT OR IGNORE INTO cost_profile(name, operation,"
-				      " ns, stderr_ns, source) VALUES(?, ?, ?, ?, ?)", values, 5,
-				      err);
+		code = store_run_kept(m->into, insert, values, nr_columns, err);
 	}
 	query_close(query);
 	return code;
+}
+
+static int copy_profiles(struct merge *m, struct err *err)
+{
+	int code = copy_shared(m, "SELECT name, operation, ns, stderr_ns, source FROM cost_profile",
+			       "INSERT OR IGNORE INTO cost_profile(name, operation, ns, stderr_ns,"
+			       " source) VALUES(?, ?, ?, ?, ?)", 5, err);
+
+	return code ? code : copy_shared(m, "SELECT profile, method, nr_samples, nr_left_out, r2,"
+					 " measured_ns, fitted_ns FROM cost_fit",
+					 "INSERT OR IGNORE INTO cost_fit(profile, method, nr_samples,"
+					 " nr_left_out, r2, measured_ns, fitted_ns)"
+					 " VALUES(?, ?, ?, ?, ?, ?, ?)", 7, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -8,14 +8,17 @@
 #include <errno.h>
 
 #include "schema/store.h"
+#include "schema/store_event.h"
 
 extern const char sql_schema_views[];
 extern const char sql_schema_migrate_1[];
+extern const char sql_schema_migrate_3[];
 
 static const char *const steps[STORE_VERSION] = {
 	[0] = NULL,	/* no version 0 was ever written */
 	[1] = sql_schema_migrate_1,
 	[2] = NULL,	/* views alone */
+	[3] = sql_schema_migrate_3,
 };
 
 static int run_steps(struct store *store, int from_version, struct err *err)
@@ -25,6 +28,8 @@ static int run_steps(struct store *store, int from_version, struct err *err)
 
 	for (int version = from_version; !code && version < STORE_VERSION; version++)
 		code = steps[version] ? store_exec(store, steps[version], err) : 0;
+	if (!code)
+		code = store_events_create(store, err);	/* those that views have come to read */
 	if (!code)
 		code = store_exec(store, sql_schema_views, err);
 	if (code)

@@ -181,6 +181,17 @@ CREATE TABLE cost_profile(
 	PRIMARY KEY(name, operation)
 ) WITHOUT ROWID;
 
+-- How the prices of a profile came out of measured durations; none for one that is built in.
+CREATE TABLE cost_fit(
+	profile TEXT PRIMARY KEY,
+	method TEXT NOT NULL,
+	nr_samples INTEGER NOT NULL,
+	nr_left_out INTEGER NOT NULL,
+	r2 REAL,
+	measured_ns REAL NOT NULL,
+	fitted_ns REAL NOT NULL
+) WITHOUT ROWID;
+
 -- Grids asked for: what the results belong to. No wall clock times, so that shards merge to the
 -- same.
 CREATE TABLE replay_run(

@@ -106,7 +106,7 @@ static void header_names_the_program_and_version(void **state)
 	struct store *store = create();
 
 	assert_int_equal(get(store, "PRAGMA application_id"), 0x50675265);
-	assert_int_equal(get(store, "PRAGMA user_version"), 3);
+	assert_int_equal(get(store, "PRAGMA user_version"), 4);
 	assert_int_equal(get(store, "PRAGMA page_size"), 4096);
 	assert_int_equal(get(store, "SELECT count(*) FROM pragma_journal_mode WHERE "
 			     "journal_mode = 'wal'"), 1);
@@ -566,7 +566,7 @@ static void version_1_is_upgraded_to_what_is_made_new(void **state)
 	err.text[0] = '\0';
 	if (store_open(&store, path, 0, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(get(store, "PRAGMA user_version"), 3);
+	assert_int_equal(get(store, "PRAGMA user_version"), 4);
 	assert_has_all(store, fresh);
 	assert_int_equal(get(store, "SELECT hit_ratio = 0.4 FROM replay_result"), 1);
 	assert_int_equal(get(store, "SELECT nr_reclaimed FROM reclaim_episode"), 32);

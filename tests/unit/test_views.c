@@ -122,6 +122,7 @@ static void every_view_works_on_an_empty_database(void **state)
 	static const char *const views[] = {
 		"reclaim_episode", "kswapd_run", "lru_scan", "shrinker_call", "stats_flush", "throttle",
 		"eviction", "refault", "replay_result", "gap_edge", "reclaim_mark",
+		"reclaim_cpu",
 	};
 	char sql[64];
 
@@ -129,7 +130,7 @@ static void every_view_works_on_an_empty_database(void **state)
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", views[i]);
 		expect(sql, "0");
 	}
-	expect("SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "12");
+	expect("SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "13");
 }
 
 static void episodes_of_interleaved_tasks_pair_by_task(void **state)
@@ -165,6 +166,76 @@ static void half_episodes_keep_null(void **state)
 	begin("node", 200, 1);
 	expect_episodes(EPISODES, "direct,1,-,90,-,3,- direct,1,100,-,-,-,- direct,1,110,120,10,5,- "
 	       "node,1,200,-,-,-,-");
+}
+
+static void switched(int ts, int prev, int next)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "INSERT INTO sched_switch(capture_id, ts_ns, cpu, pid, prev_pid,"
+		 " next_pid) VALUES(1, %d, 0, %d, %d, %d)", ts, prev, prev, next);
+	run(sql);
+}
+
+static void time_off_the_cpu_is_not_cpu_time(void **state)
+{
+	switched(90, 0, 7);
+	begin("memcg", 100, 7);
+	switched(110, 7, 0);	/* off for 30 */
+	switched(140, 0, 7);
+	begin("direct", 150, 7);
+	switched(160, 7, 0);	/* off for 5, in both */
+	switched(165, 0, 7);
+	end("direct", 170, 7, 1);
+	end("memcg", 200, 7, 8);
+	switched(210, 7, 0);	/* outside */
+	switched(310, 0, 7);
+	begin("memcg", 320, 7);
+	end("memcg", 330, 7, 1);
+	expect("SELECT kind, duration_ns, off_cpu_ns, cpu_ns FROM reclaim_cpu ORDER BY start_ns",
+	       "memcg,100,35,65 direct,20,5,15 memcg,10,0,10");
+}
+
+/* Task 7 was followed, 8 was not: only its switches with 7 were recorded. */
+static void half_recorded_switches_leave_cpu_time_unknown(void **state)
+{
+	switched(10, 8, 7);	/* 8 out */
+	switched(50, 7, 8);	/* 8 in; then it went and came back unseen */
+	switched(80, 0, 7);
+	switched(90, 7, 8);	/* 8 in again */
+	begin("memcg", 60, 8);
+	end("memcg", 100, 8, 3);
+	begin("memcg", 82, 7);
+	end("memcg", 86, 7, 3);
+	switched(102, 0, 8);
+	begin("memcg", 120, 9);	/* never seen to switch */
+	end("memcg", 125, 9, 3);
+	expect("SELECT pid, duration_ns, off_cpu_ns, cpu_ns FROM reclaim_cpu ORDER BY pid",
+	       "7,4,0,4 8,40,-,- 9,5,-,-");
+}
+
+static void loss_of_switches_leaves_cpu_time_unknown(void **state)
+{
+	switched(90, 0, 7);
+	begin("memcg", 100, 7);
+	end("memcg", 200, 7, 8);
+	begin("memcg", 300, 7);
+	end("memcg", 310, 7, 8);
+	run("INSERT INTO gap(capture_id, stream, cpu, from_ns, to_ns) VALUES(1, 'demand', 0, 150, 160)");
+	expect("SELECT duration_ns, cpu_ns FROM reclaim_cpu ORDER BY start_ns", "100,- 10,10");
+}
+
+static void kswapd_cpu_is_from_wake_to_sleep_without_its_naps(void **state)
+{
+	run("INSERT INTO mm_vmscan_kswapd_wake(capture_id, ts_ns, cpu, pid, nid, \"order\")"
+	    " VALUES(1, 100, 0, 40, 0, 0)");
+	switched(90, 0, 40);
+	switched(150, 40, 0);
+	switched(180, 0, 40);
+	run("INSERT INTO mm_vmscan_kswapd_sleep(capture_id, ts_ns, cpu, pid, nid)"
+	    " VALUES(1, 200, 0, 40, 0)");
+	switched(201, 40, 0);
+	expect("SELECT kind, duration_ns, off_cpu_ns, cpu_ns FROM reclaim_cpu", "kswapd,100,30,70");
 }
 
 static void pair_across_a_gap_is_no_pair(void **state)
@@ -532,6 +603,10 @@ int main(void)
 		TEST(episodes_of_interleaved_tasks_pair_by_task),
 		TEST(nested_episodes_pair_by_kind_and_share_what_was_scanned),
 		TEST(half_episodes_keep_null),
+		TEST(time_off_the_cpu_is_not_cpu_time),
+		TEST(half_recorded_switches_leave_cpu_time_unknown),
+		TEST(loss_of_switches_leaves_cpu_time_unknown),
+		TEST(kswapd_cpu_is_from_wake_to_sleep_without_its_naps),
 		TEST(pair_across_a_gap_is_no_pair),
 		TEST(loss_of_page_demand_breaks_no_episode),
 		TEST(many_gaps_on_one_cpu_are_all_seen),
