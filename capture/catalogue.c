@@ -158,9 +158,9 @@ const struct event_group event_groups[] = {
 	  .cost = "medium: 1 event per page that comes in", EVENTS(lru) },
 	{ .name = "sched", .help = "context switches and run time of the chosen tasks",
 	  .cost = "medium: 2 events per switch", EVENTS(sched) },
-	{ .name = "reclaim-cpu", .help = "begin and end of reclaim and time off the CPU: what reclaim "
-	  "costs when little is recorded", .cost = "low: 2 events per episode, and all switches",
-	  EVENTS(reclaim_cpu) },
+	{ .name = "reclaim-cpu", .help = "begin and end of reclaim, time off the CPU: what it "
+	  "costs where nothing else is recorded",
+	  .cost = "low: 2 events per episode, and all switches", EVENTS(reclaim_cpu) },
 	{ .name = "compaction", .help = "compaction runs and kcompactd", .cost = "low",
 	  EVENTS(compaction) },
 };
