@@ -274,7 +274,8 @@ static int weigh_first(struct problem *p)
 
 static void standard_errors(struct problem *p)
 {
-	double inverse[FIT_MAX_TERMS][FIT_MAX_TERMS], meat[FIT_MAX_TERMS][FIT_MAX_TERMS] = { { 0 } };
+	double inverse[FIT_MAX_TERMS][FIT_MAX_TERMS];
+	double meat[FIT_MAX_TERMS][FIT_MAX_TERMS] = { { 0 } };
 	size_t nr_free = 0, n = p->fit->nr_samples;
 
 	invert(p, inverse);

@@ -25,7 +25,7 @@ struct fit {
 	struct fit_term term[FIT_MAX_TERMS];
 	size_t nr_samples;	/* fitted */
 	size_t nr_left_out;	/* took FIT_OUTLIER times what the fit explains, or longer */
-	double r2;		/* share of the variance of the samples fitted; NaN: nothing varied */
+	double r2;		/* share of their variance explained; NaN: nothing varied */
 	double measured_ns, fitted_ns;	/* sums over the samples fitted */
 };
 
