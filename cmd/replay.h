@@ -57,6 +57,7 @@ struct replay_surroundings {
 	struct replay_extent *extents;
 	size_t nr_extents;
 	uint64_t *stats_flush_ns;
+	struct replay_usage *other_used;
 };
 
 int replay_surroundings_read(struct store *store, const struct demand_info *info,

@@ -202,8 +202,6 @@ static void fact_take(struct query *query, struct replay_context *context)
 		context->limit_pages = v / PAGE_BYTES;
 	else if (fact_u64(query, "other_charge_bytes", &v))
 		context->other_charge_pages = v / PAGE_BYTES;
-	else if (fact_u64(query, "other_used_bytes", &v))
-		context->other_used_pages = v / PAGE_BYTES;
 	else if (query_text(query, 0) && !strcmp(query_text(query, 0), "kernel_release") &&
 		 query_text(query, 1))
 		snprintf(context->kernel_release, sizeof(context->kernel_release), "%s",
@@ -223,7 +221,7 @@ static int context_read(struct store *store, const struct demand_info *info, con
 	*context = (struct replay_context){
 		.nr_cpus = 1, .nr_nodes = 1, .total_pages = UINT64_MAX,
 		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
-		.other_used_pages = UINT64_MAX, .swappiness = 60,
+		.swappiness = 60,
 	};
 	ret = query_open(store, &query, sql_schema_replay_context, err);
 	if (ret)
@@ -314,6 +312,64 @@ static int window_read(struct store *store, const struct demand_info *info, cons
 	return ret;
 }
 
+/* schema/replay_usage.sql */
+extern const char sql_schema_replay_usage[];
+
+enum { USAGE_TOTAL, USAGE_FREE, USAGE_ACTIVE, USAGE_INACTIVE, NR_USAGE };
+
+/* One more sample, over the last one if it is of the same time. 0 or -ENOMEM. */
+static int usage_add(struct replay_surroundings *around, size_t *room, uint64_t ts_ns,
+		     const uint64_t kb[NR_USAGE])
+{
+	uint64_t cache_kb = kb[USAGE_FREE] + kb[USAGE_ACTIVE] + kb[USAGE_INACTIVE];
+	size_t nr = around->context.nr_other_used;
+	struct replay_usage *grown = around->other_used;
+
+	if (nr && grown[nr - 1].ts_ns == ts_ns)
+		nr--;
+	if (nr == *room) {
+		*room = *room ? 2 * *room : 64;
+		grown = realloc(grown, *room * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		around->other_used = grown;
+	}
+	grown[nr].ts_ns = ts_ns;
+	grown[nr].pages = kb[USAGE_TOTAL] > cache_kb ?
+			  (kb[USAGE_TOTAL] - cache_kb) * 1024 / PAGE_BYTES : 0;
+	around->context.nr_other_used = nr + 1;
+	return 0;
+}
+
+/* What the machine used for other things than page cache, at each sample of the context. */
+static int usage_read(struct store *store, const struct demand_info *info,
+		      struct replay_surroundings *around, struct err *err)
+{
+	uint64_t kb[NR_USAGE] = { 0 };
+	unsigned int known = 0;
+	struct query *query;
+	size_t room = 0;
+	int ret = query_open(store, &query, sql_schema_replay_usage, err);
+
+	if (ret)
+		return ret;
+	query_bind_name(query, ":capture_id", VALUE_OF_INT(info->capture_id));
+	while ((ret = query_step(query, err)) == 1) {
+		int which = (int)query_int(query, 1);
+
+		kb[which] = (uint64_t)query_int(query, 2);
+		known |= 1U << which;
+		if (known == (1U << NR_USAGE) - 1 &&
+		    usage_add(around, &room, (uint64_t)query_int(query, 0), kb)) {
+			ret = err_set(err, -ENOMEM, "no memory for %zu samples", room);
+			break;
+		}
+	}
+	query_close(query);
+	around->context.other_used = around->other_used;
+	return ret;
+}
+
 int replay_surroundings_read(struct store *store, const struct demand_info *info,
 			     const struct demand_source *source,
 			     struct replay_surroundings *around, struct err *err)
@@ -328,6 +384,8 @@ int replay_surroundings_read(struct store *store, const struct demand_info *info
 	if (!ret)
 		ret = flushes_read(store, info, path, around, err);
 	if (!ret)
+		ret = usage_read(store, info, around, err);
+	if (!ret)
 		ret = window_read(store, info, path, &around->context, err);
 	if (!ret)
 		ret = extents_read(store, info, around, err);
@@ -340,6 +398,8 @@ void replay_surroundings_release(struct replay_surroundings *around)
 {
 	free(around->extents);
 	free(around->stats_flush_ns);
+	free(around->other_used);
+	around->other_used = NULL;
 	around->extents = NULL;
 	around->stats_flush_ns = NULL;
 }

@@ -62,6 +62,11 @@ struct replay_waits {
 	uint64_t wait_ns;		/* how long such a wait is */
 };
 
+/* What a machine used at a time for anything but page cache: neither free nor on a file list. */
+struct replay_usage {
+	uint64_t ts_ns, pages;
+};
+
 /* What the capture's context says; a field that is unknown has its model's default. */
 struct replay_context {
 	char kernel_release[64];
@@ -70,7 +75,8 @@ struct replay_context {
 	uint64_t total_pages;		/* memory of the machine */
 	uint64_t limit_pages;		/* of the recorded memcg; UINT64_MAX: none */
 	uint64_t other_charge_pages;	/* charged to it but no page cache (kmem, anon) */
-	uint64_t other_used_pages;	/* of the machine's: neither free nor page cache on a list */
+	const struct replay_usage *other_used;	/* of the machine, by time; not owned */
+	size_t nr_other_used;
 	uint32_t read_ahead_pages;	/* of the device that was read most; 0: unknown */
 	uint32_t max_io_pages;		/* its largest request; 0: unknown */
 	uint32_t max_folio_pages;	/* the largest folio that was added; 0: unknown */

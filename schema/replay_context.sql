@@ -41,13 +41,6 @@ UNION ALL SELECT 'other_charge_bytes', CAST(avg(bytes) AS INTEGER) FROM (
 		AND key IN ('kernel_bytes', 'stat.rss', 'stat.kernel', 'stat.anon')
 	GROUP BY ts_ns HAVING sum(key IN ('kernel_bytes', 'stat.kernel')) > 0)
 	HAVING count(*) > 0
--- of the machine; the first sample may be from before the load
-UNION ALL SELECT 'other_used_bytes', CAST(avg(bytes) AS INTEGER) FROM (
-	SELECT 1024 * sum(iif(key = 'MemTotal_kb', value, -value)) AS bytes FROM context
-	WHERE capture_id = :capture_id AND subject = 'meminfo' AND phase <> 'start'
-		AND key IN ('MemTotal_kb', 'MemFree_kb', 'Active(file)_kb', 'Inactive(file)_kb')
-	GROUP BY ts_ns HAVING count(*) = 4)
-	HAVING count(*) > 0
 -- the first two million adds tell how large folios get
 UNION ALL SELECT 'max_folio_pages', max(pages) FROM (
 	SELECT pages FROM page_event WHERE capture_id = :capture_id AND op = 'add'

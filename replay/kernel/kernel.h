@@ -221,7 +221,10 @@ struct lru_gen {
 	bool mapped;		/* there have been mapped pages */
 };
 
+/* kswapd.c, and who uses memory besides those that are replayed. */
 struct kswapd {
+	const struct replay_usage *usage;	/* the sample that holds, and those to come */
+	size_t nr_usage;
 	bool awake;
 	int priority;			/* of its next pass */
 	int failures;			/* whole searches in a row without a page */
@@ -437,7 +440,9 @@ void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages);
 void shrink_node(struct kernel_model *m, struct scan_control *sc);	/* a pass at sc->priority */
 void snapshot_refaults(struct kernel_model *m);
 
-/* kswapd.c. Takes @pages from what is free; in the last resort from what is not there. */
+/* kswapd.c. Pages in use otherwise at the start; UINT64_MAX: not known. */
+uint64_t machine_usage(struct kernel_model *m, const struct replay_context *context);
+/* Takes @pages from what is free; in the last resort from what is not there. */
 void machine_alloc(struct kernel_model *m, uint64_t pages);
 
 /* mglru.c */

@@ -24,7 +24,7 @@
  * and reclaims itself.
  *
  * What is neither free nor page cache of the replayed tasks (the kernel, slab, anonymous pages)
- * is taken from the capture's context, the mean of its samples, and constant.
+ * is taken from the samples of the capture's context, by the time they were taken.
  *
  * Approximations. One node. The zones' watermarks are summed up: the kernel wakes kswapd when all
  * zones are below low and lets it sleep when any is above high, which with zones of their own
@@ -139,14 +139,40 @@ static void wake_kswapd(struct kernel_model *m)
 
 	if (k->awake)
 		return;
-	*k = (struct kswapd){ .awake = true, .priority = DEF_PRIORITY, .next_ns = m->now_ns };
+	k->awake = true;
+	k->priority = DEF_PRIORITY;
+	k->failures = 0;
+	k->nr_reclaimed = 0;
+	k->next_ns = m->now_ns;
 	m->n.reclaim_calls++;
+}
+
+uint64_t machine_usage(struct kernel_model *m, const struct replay_context *context)
+{
+	m->kswapd.usage = context->other_used;
+	m->kswapd.nr_usage = m->p.reserve_recorded ? context->nr_other_used : 0;
+	return m->kswapd.nr_usage ? context->other_used[0].pages : UINT64_MAX;
+}
+
+/* What others use by now. */
+static void follow_usage(struct kernel_model *m)
+{
+	uint64_t now_ns = m->waits.threshold_ns ? m->recorded_ns : m->now_ns;
+	struct kswapd *k = &m->kswapd;
+
+	while (k->nr_usage > 1 && k->usage[1].ts_ns <= now_ns) {
+		m->memcg.usage_pages += k->usage[1].pages - k->usage[0].pages;
+		m->memcg.other_pages += k->usage[1].pages - k->usage[0].pages;
+		k->usage++;
+		k->nr_usage--;
+	}
 }
 
 void machine_alloc(struct kernel_model *m, uint64_t pages)
 {
 	struct watermarks marks = get_watermarks(m);
 
+	follow_usage(m);
 	m->memcg.usage_pages += pages;
 	if (free_pages(m) < marks.low_pages)
 		wake_kswapd(m);

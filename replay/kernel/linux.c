@@ -264,7 +264,7 @@ static void init_memcg(struct kernel_model *m, const struct kernel_config *confi
 	uint64_t other = m->p.reserve_bytes / PAGE_BYTES, recorded = UINT64_MAX;
 
 	if (c)
-		recorded = m->p.kswapd ? c->other_used_pages : c->other_charge_pages;
+		recorded = m->p.kswapd ? machine_usage(m, c) : c->other_charge_pages;
 	if (m->p.reserve_recorded && recorded != UINT64_MAX)
 		other += recorded;
 	m->memcg.limit_pages = config->capacity_pages;

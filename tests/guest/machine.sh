@@ -4,14 +4,17 @@
 # workload is recorded at each size; each record is replayed, kswapd=on, at the memory that the kernel had at
 # each size (MemTotal), and compared with what it did there. Usage:
 #
-#	machine.sh [--kernel 6.12|6.1] [--mglru] [--only NAME,...] [--sizes MB,...] [--report]
+#	machine.sh [--kernel 6.12|6.1] [--mglru] [--boost] [--only NAME,...] [--sizes MB,...] [--report]
+#
+# --boost: leave vm.watermark_boost_factor as it is. Else it is 0: the model knows no boosting, by which kswapd
+# frees more after an allocation had to take a page block of another kind.
 #
 # Kept in build/guest (GUEST_DIR); resumes. Exit 1 if a prediction is off by more than 3 %, 77 if no guest can
 # be run here. One boot a workload and size.
 cd "$(dirname "$0")/../.." || exit 4
 export LC_ALL=C
 . tests/guest/lib.sh
-dir=${GUEST_DIR:-build/guest} sizes_mb='192 224 288' only= report= kernel=6.12 policy=classic
+dir=${GUEST_DIR:-build/guest} sizes_mb='168 184 200' only= report= kernel=6.12 policy=classic boost=
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -19,6 +22,7 @@ while [ $# -gt 0 ]; do
 	--sizes) sizes_mb=${2//,/ }; shift ;;
 	--kernel) kernel=$2; shift ;;
 	--mglru) policy=mglru ;;
+	--boost) boost=-boost ;;
 	--report) report=1 ;;
 	*) echo "machine.sh: unknown argument '$1'" >&2; exit 2 ;;
 	esac
@@ -31,7 +35,7 @@ case $kernel-$policy in
 6.1-mglru) model=linux-mglru-6.1 meta=linux-image-amd64 ;;
 *) echo "machine.sh: no kernel '$kernel' (6.12, 6.1)" >&2; exit 2 ;;
 esac
-truth=$dir/machine-$model.db
+truth=$dir/machine$boost-$model.db
 
 # name | arguments of tests/truth/workload
 workloads() {
@@ -44,7 +48,7 @@ workloads() {
 }
 
 sql() { sqlite3 -cmd '.timeout 10000' "$truth" "$@"; }
-record() { echo "$dir/share/machine-$model-$1-$2.db"; } # NAME MB
+record() { echo "$dir/share/machine$boost-$model-$1-$2.db"; } # NAME MB
 
 boot() { # NAME MB ARGUMENTS
 	local out
@@ -52,6 +56,7 @@ boot() { # NAME MB ARGUMENTS
 	[ ! -e "$out" ] || return 0
 	cat >"$dir/share/go.sh" <<-END
 	echo $([ $policy = classic ] && echo 0 || echo 7) >/sys/kernel/mm/lru_gen/enabled
+	[ -n "$boost" ] || echo 0 >/proc/sys/vm/watermark_boost_factor
 	cd /tmp
 	pagereel capture --max-cpu 100 -b 4M -o /tmp/run.db -- /bin/workload ${3%% *} /img/data ${3#* } >/host/said 2>&1 &&
 		cp run.db /host/new.db && mv /host/new.db /host/$(basename "$out")
@@ -114,8 +119,9 @@ report() {
 judge() {
 	sqlite3 "$truth" "SELECT r.workload || ' at ' || r.mb || ' MB from ' || p.from_mb || ': ' || p.value || ' fills predicted, '
 		|| r.value || ' real'
-	FROM machine r JOIN machine p USING(workload, mb, counter) JOIN machine c USING(workload, mb, from_mb, source)
-	WHERE r.source = 'kernel' AND p.source = '$model' AND counter = 'fills' AND c.counter = 'fills_compulsory'
+	FROM machine r JOIN machine p ON p.workload = r.workload AND p.mb = r.mb AND p.counter = r.counter
+		JOIN machine c ON c.workload = p.workload AND c.mb = p.mb AND c.from_mb = p.from_mb AND c.source = p.source
+	WHERE r.source = 'kernel' AND p.source = '$model' AND r.counter = 'fills' AND c.counter = 'fills_compulsory'
 		AND r.value - c.value >= 0.1 * r.value AND abs(p.value - r.value) > 0.03 * r.value"
 }
 
