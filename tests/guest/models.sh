@@ -50,8 +50,8 @@ workloads() {
 	loop|loop pages=12288 nr=40000 random=1
 	sequential|loop pages=40960 nr=5120 io=16
 	zipf-ra|zipf pages=32768 nr=10000 io=4
-	overwrite|zipf pages=24576 nr=30000 random=1 write=50
-	mapped|zipf pages=24576 nr=40000 mapped=1 random=1|24
+	overwrite|uniform pages=24576 nr=40000 random=1 write=50
+	mapped|uniform pages=16384 nr=40000 mapped=1 random=1|24
 	END
 }
 
