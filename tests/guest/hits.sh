@@ -11,7 +11,7 @@ dir=$1 memory=256M
 
 guest_need mkfs.ext4
 mkdir -p "$dir/share" && dir=$(cd "$dir" && pwd)
-guest_kernel linux-image-amd64
+guest_kernel linux-image-amd64 6.1
 guest_workload
 guest_initrd ./pagereel "$dir/workload"
 guest_image 48M 32
@@ -37,7 +37,7 @@ pagereel capture -o mapped.db -- workload uniform /img/data pages=2000 nr=4000 m
 
 pagereel capture -o killed.db -d 60s >/dev/null 2>&1 &
 capture=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for i in $(seq 1 100); do
 	[ "$(cat /sys/kernel/tracing/instances/pagereel*demand/tracing_on 2>/dev/null)" = 1 ] && break
 	usleep 300000
 done

@@ -15,9 +15,13 @@ guest_need() { # TOOL...
 }
 
 # Sets version; the kernel is unpacked to $dir/kernel/$version and never installed.
-guest_kernel() { # META
+guest_kernel() { # META VERSION
 	version=$(tests/guest/fetch-kernel.sh "$1" "$dir/kernel" 2>"$dir/log") ||
 		guest_skip "no Debian kernel to be had: $1 ($(tail -1 "$dir/log"))"
+	case $version in
+	$2.*) ;;
+	*) guest_skip "$1 is $version here, not $2" ;;
+	esac
 }
 
 guest_workload() {

@@ -60,7 +60,7 @@ sql() { sqlite3 -cmd '.timeout 10000' "$truth" "$@"; }
 prepare() {
 	guest_need mkfs.ext4 sqlite3
 	mkdir -p "$dir/share"
-	guest_kernel $meta
+	guest_kernel $meta $kernel
 	guest_workload
 	guest_initrd ./pagereel "$dir/workload"
 	guest_image 200M 160

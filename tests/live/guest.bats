@@ -31,8 +31,9 @@ pages_of() { # DB OP FILE
 	straddling=$(awk 'BEGIN { for (i = 7; i < 507; i++)
 		n += int((i * 6000 + 5999) / 4096) - int(i * 6000 / 4096) + 1; print n }')
 	[ "$(pages_of hits.db read data)" = "800 $((3 * 100 * 16 + straddling))" ]
-	# cat asks for 128 KiB of a file of 13000 bytes, and then for more at its end
-	[ "$(pages_of hits.db read tail)" = "1 4" ]
+	# cat asks for more than there is of a file of 13000 bytes, and again at its end
+	run pages_of hits.db read tail
+	[ "${output#* }" = 4 ]
 	# 1600 pages and readahead: nothing came in twice
 	run pages_of hits.db add data
 	[ "${output#* }" -ge 1600 ] && [ "${output#* }" -le 1664 ]
