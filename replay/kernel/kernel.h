@@ -207,7 +207,6 @@ struct kernel_counts {
 	uint64_t refills;		/* active pages looked at */
 	uint64_t shadows_dropped;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
-	uint64_t direct_reclaims;	/* by who found less than the min watermark free */
 };
 
 /* mglru.c */

@@ -178,11 +178,9 @@ void machine_alloc(struct kernel_model *m, uint64_t pages)
 		wake_kswapd(m);
 	if (m->kswapd.awake)
 		kswapd_run(m, &marks);
-	for (int i = 0; i < MAX_FAILURES && free_pages(m) < marks.min_pages; i++) {
+	for (int i = 0; i < MAX_FAILURES && free_pages(m) < marks.min_pages; i++)
 		if (!try_to_free_pages(m, m->p.cluster_pages))
 			break;
-		m->n.direct_reclaims++;
-	}
 	if (!free_pages(m))
 		m->n.over_limit++;	/* the kernel would kill a task here */
 }
