@@ -66,12 +66,12 @@ boot() { # NAME MB ARGUMENTS
 	[ -e "$out" ] || { tail -5 "$dir/share/said" "$dir/machine.console" >&2; return 1; }
 }
 
-# What the kernel did for the task that read, and what it had: "counter,value" lines.
-counts="WITH reader AS (SELECT pid FROM page_event WHERE op = 'read' GROUP BY pid ORDER BY count(*) DESC LIMIT 1),
-	f AS (SELECT file_id FROM page_event WHERE op = 'read' GROUP BY file_id ORDER BY count(*) DESC LIMIT 1)
+# What the kernel did for the task that read, and what it had: "counter,value" lines. A capturer that reclaims
+# is not in its record, so what was evicted is what was added less what is there at the end.
+counts="WITH reader AS (SELECT pid FROM page_event WHERE op = 'read' GROUP BY pid ORDER BY count(*) DESC LIMIT 1)
 	SELECT 'fills', sum(pages) FROM page_event WHERE op = 'add' AND pid IN reader
-	UNION ALL SELECT 'evictions', sum(pages) FROM page_event WHERE op = 'delete' AND flags & 2 AND file_id IN f
-	UNION ALL SELECT 'scanned', sum(nr_scanned) FROM mm_vmscan_lru_shrink_inactive
+	UNION ALL SELECT 'evictions', (SELECT sum(pages) FROM page_event WHERE op = 'add') - (SELECT sum(value) / 4 FROM context
+		WHERE phase = 'end' AND key IN ('Active(file)_kb', 'Inactive(file)_kb'))
 	UNION ALL SELECT 'deactivated', sum(nr_deactivated) FROM mm_vmscan_lru_shrink_active
 	UNION ALL SELECT 'kswapd_runs', count(*) FROM mm_vmscan_kswapd_wake
 	UNION ALL SELECT 'direct_reclaims', count(*) FROM mm_vmscan_direct_reclaim_begin
@@ -96,7 +96,7 @@ one_workload() { # NAME ARGUMENTS
 			pages=$(sql "SELECT value FROM machine WHERE workload = '$name' AND mb = $mb AND counter = 'memory_pages'")
 			./pagereel replay "$dir/predict.db" -q -m "$model:kswapd=on" -M $((pages * 4))K --format csv \
 				>/dev/null 2>"$dir/log" || { cat "$dir/log" >&2; return 1; }
-			for counter in fills fills_compulsory evictions scanned deactivated; do
+			for counter in fills fills_compulsory evictions deactivated; do
 				./pagereel sql "$dir/predict.db" --format csv "SELECT $counter FROM result WHERE memory_pages = $pages
 					AND $counter IS NOT NULL LIMIT 1" | tail -n +2 | sed "s/^/$counter,/"
 			done | store "$name" "$from" "$mb" "$model"
