@@ -12,6 +12,7 @@
  *	kswapd.c	reclaim of a whole machine: watermarks, kswapd, direct reclaim
  *	mglru.c		the other policy: generations and tiers instead of two lists
  *	writeback.c	dirty pages and who cleans them
+ *	dirty_limit.c	how many pages may be dirty
  *	readahead.c	windows, and the folios they are read into
  *
  * A page is a dense id. Its state is one record of eight bytes: flags, and the slot that it has on
@@ -160,6 +161,8 @@ enum ra_rules {
 	RA_RULES_6_18,	/* 6.16: the order belongs to the open file, windows end aligned */
 };
 
+enum dirty_limit_mode { DIRTY_LIMIT_AUTO, DIRTY_LIMIT_ON, DIRTY_LIMIT_OFF };
+
 /* How a kernel version differs: every difference is a parameter. */
 struct linux_params {
 	uint64_t batch_pages;		/* folio batch, 31 (15 before 6.5) */
@@ -180,6 +183,8 @@ struct linux_params {
 	uint64_t dirty_wakeup_ns;
 	bool swap;			/* anonymous pages are replayed, with swap for them */
 	uint64_t swappiness;
+	int dirty_limit;		/* enum dirty_limit_mode */
+	uint64_t dirty_ratio, dirty_background;	/* per cent */
 	bool kswapd;			/* capacity is the machine's memory */
 	uint64_t watermark_scale;	/* 1/10 000 of memory between watermarks */
 	uint64_t kswapd_page_ns;	/* that kswapd takes to look at a page */
@@ -245,6 +250,7 @@ struct kernel_model {
 	bool started;
 
 	struct kswapd kswapd;
+	bool limits_dirty;
 
 	struct lru_gen lru_gen;
 	bool gen;		/* lists are generations, not the classic ones */
@@ -476,6 +482,11 @@ static inline void demand_page(struct kernel_model *m, uint32_t page)
 int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
 		   uint32_t task);
 void readahead_release(struct kernel_model *m);
+
+/* dirty_limit.c. After a page was dirtied: wakes the flusher if that is too many. */
+extern const char *const dirty_limits[];	/* names of enum dirty_limit_mode */
+void dirty_limit_init(struct kernel_model *m, const struct replay_context *context);
+void dirty_limit_check(struct kernel_model *m);
 
 /* writeback.c */
 int writeback_page_dirtied(struct kernel_model *m, uint32_t page);	/* 0 or -ENOMEM */

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "replay/kernel/kernel.h"
+#include "replay/kernel/linux_params.h"
 
 enum { EXTENT_HINT_BITS = 6, MAX_ORDER_RECORDED = 10 };
 
@@ -41,8 +42,6 @@ static const char *const ra_rules[] = {
 static const char *const orders[] = {
 	"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", [MAX_ORDER_RECORDED] = "recorded", NULL
 };
-
-#define P(field) offsetof(struct linux_params, field)
 
 /*
  * What all versions have in common, and BATCH, the pages of a folio batch; STALE, how old
@@ -95,42 +94,21 @@ static const char *const orders[] = {
 	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
 	  "memory.swappiness, where there is swap", NULL }
 
-/* Of a machine instead of a memcg. TIME: what kswapd takes for a page. */
-#define KSWAPD_PARAMS(TIME)									\
-	{ "kswapd", PARAM_BOOL, P(kswapd), "off", 0, 0, NULL,					\
-	  "the size is the machine's memory: kswapd and watermarks instead of a limit", NULL },	\
-	{ "watermark_scale", PARAM_U64, P(watermark_scale), "10", 1, 3000, "1/10000",		\
-	  "vm.watermark_scale_factor", NULL },							\
-	{ "kswapd_page", PARAM_NS, P(kswapd_page_ns), TIME, 0, 1e9, "ns",			\
-	  "time that kswapd takes to look at a page; 0: none", NULL }
-
-/* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and backports. AGE: stop after aging, 6.8. */
-#define MGLRU_PARAMS(INSERT, PROTECT, AGE)							\
-	{ "min_batch", PARAM_U64, P(min_lru_batch_pages), "64", 1, MAX_ISOLATED, "pages",	\
-	  "pages isolated at a time (MIN_LRU_BATCH)", NULL },					\
-	{ "max_batch", PARAM_U64, P(max_lru_batch_pages), "4096", 1, 1 << 20, "folios",		\
-	  "folios looked at at a time (MAX_LRU_BATCH)", NULL },					\
-	{ "tier_gain", PARAM_U64, P(tier_gain), "2", 1, 100, NULL,				\
-	  "how many times the first tier's refaults a higher tier may have", NULL },		\
-	{ "insert_second", PARAM_BOOL, P(insert_second), INSERT, 0, 0, NULL,			\
-	  "of four generations new folios go to the second oldest", NULL },			\
-	{ "protect_full", PARAM_BOOL, P(protect_full), PROTECT, 0, 0, NULL,			\
-	  "a folio that was read five times is never evicted from the oldest generation", NULL },\
-	{ "age_only", PARAM_BOOL, P(age_only), AGE, 0, 0, NULL,					\
-	  "a pass that made a generation does not evict", NULL }
-
 static const struct param params_6_18[] = {
-	LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
+	LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
+	DIRTY_LIMIT_PARAMS, { 0 } };
 static const struct param params_6_12[] = {
-	LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
+	LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
+	DIRTY_LIMIT_PARAMS, { 0 } };
 static const struct param params_6_1[] = {
-	LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, KSWAPD_PARAMS("1us"), { 0 } };
+	LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
+	DIRTY_LIMIT_PARAMS, { 0 } };
 static const struct param params_mglru[] = {
 	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), KSWAPD_PARAMS("0"),
-	{ 0 } };
+	DIRTY_LIMIT_PARAMS, { 0 } };
 static const struct param params_mglru_6_1[] = {
 	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), KSWAPD_PARAMS("0"),
-	{ 0 } };
+	DIRTY_LIMIT_PARAMS, { 0 } };
 
 /* ---- create and destroy ---------------------------------------------------------------------- */
 
@@ -267,6 +245,7 @@ static void init_memcg(struct kernel_model *m, const struct kernel_config *confi
 		recorded = m->p.kswapd ? machine_usage(m, c) : c->other_charge_pages;
 	if (m->p.reserve_recorded && recorded != UINT64_MAX)
 		other += recorded;
+	dirty_limit_init(m, c);
 	m->memcg.limit_pages = config->capacity_pages;
 	m->memcg.other_pages = other;
 	m->memcg.usage_pages = other;

@@ -65,6 +65,8 @@ int writeback_page_dirtied(struct kernel_model *m, uint32_t page)
 	m->dirtied_ms[page] = (uint32_t)(m->now_ns / 1000000);
 	list_insert(m->dirty, m->dirty[m->nr_ids].prev, page);
 	m->nr_dirty++;
+	if (m->limits_dirty)
+		dirty_limit_check(m);
 	return 0;
 }
 

@@ -75,6 +75,8 @@ counts="WITH memcg AS (SELECT substr(subject, 7) AS path FROM context WHERE subj
 	SELECT 'fills', sum(pages) FROM page_event WHERE op = 'add' AND pid IN inside
 	UNION ALL SELECT 'evictions', coalesce(sum(pages), 0) FROM page_event
 		WHERE op = 'delete' AND flags & 2 AND pid IN inside
+	UNION ALL SELECT 'written', max(value) FILTER (WHERE phase = 'end') - max(value) FILTER (WHERE phase = 'start')
+		FROM context WHERE subject = 'vmstat' AND key = 'nr_written'
 	UNION ALL SELECT 'lost', coalesce(sum(events_lost), 0) FROM gap"
 case $model in
 linux-mglru) counts+=" UNION ALL SELECT 'scanned', sum(nr_scanned) FROM mm_vmscan_lru_isolate WHERE pid IN inside" ;;
@@ -102,11 +104,12 @@ guest_script() { # ARGUMENTS WANTED...   (WANTED: MB:RUN)
 	run() {
 		echo "run \$*"
 		mb=\$1 out=\$2; shift 2
-		# 9p has no shared mappings, which SQLite wants; the serial line is slow
-		pagereel capture --max-cpu 100 --memory \${mb}M "\$@" -o /img/run.db -- \\
+		# 9p has no shared mappings, which SQLite wants; what is written to /img is the workload's; the serial line is
+		# slow
+		pagereel capture --max-cpu 100 --memory \${mb}M "\$@" -o /tmp/run.db -- \\
 			/bin/workload ${arguments%% *} /img/data ${arguments#* } >/tmp/said 2>&1 &&
-			cp /img/run.db /host/\$out || cat /tmp/said
-		rm -f /img/run.db*
+			cp /tmp/run.db /host/\$out || cat /tmp/said
+		rm -f /tmp/run.db*; sync
 	}
 	END
 	[ -e "$dir/share/$model-$name.db" ] || echo "run $base_mb $model-$name.db"
@@ -157,7 +160,7 @@ predict() {
 	./pagereel replay "$dir/predict.db" -q -m "$model,lru" -M "$mbs" --format csv >/dev/null 2>"$dir/log" || {
 		cat "$dir/log" >&2; return 1; }
 	sql "DELETE FROM truth WHERE workload = '$name' AND source <> 'kernel'"
-	for counter in fills fills_compulsory evictions scanned activated deactivated; do
+	for counter in fills fills_compulsory evictions scanned activated deactivated written; do
 		./pagereel sql "$dir/predict.db" --format csv "SELECT memory_pages / 256, model, $counter FROM result
 			WHERE $counter IS NOT NULL" | tail -n +2 | while IFS=, read -r mb source value; do
 			echo "$counter,$value" | store_counts "$mb" "$source" 0

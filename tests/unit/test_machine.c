@@ -130,6 +130,51 @@ static void what_fits_stays(void **state)
 	}
 }
 
+/* Whole-page writes of @nr pages, in a memcg of 10 000; how many were written in the meantime. */
+static uint64_t written(const struct replay_context *context, const char *mode, uint32_t nr)
+{
+	const struct kernel_ops *ops = find("linux-6.12");
+	char options[1024] __attribute__((aligned(16)));
+	struct kernel_config config = { .capacity_pages = 10000, .nr_ids = nr, .params = options,
+					.context = context };
+	uint32_t *pages = malloc(sizeof(*pages) * nr);
+	uint8_t *ops_of = malloc(nr);
+	const struct demand_block block = { .nr = nr, .page = pages, .op = ops_of };
+	struct replay_counters c;
+	struct kernel_model *m;
+	struct err err = { 0 };
+	int code = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		pages[i] = i;
+		ops_of[i] = DEMAND_WRITE_WHOLE;
+	}
+	assert_int_equal(params_defaults(ops->params, options, &err), 0);
+	assert_int_equal(params_set(ops->params, options, "x", "dirty_limit", mode, &err), 0);
+	m = ops->create(&config, &code, &err);
+	assert_non_null(m);
+	assert_int_equal(ops->feed(m, &block, NULL, &err), 0);
+	ops->counters(m, &c);
+	ops->destroy(m);
+	free(ops_of);
+	free(pages);
+	return c.written;
+}
+
+/* With 10 000 pages: half way between 10 % and 20 %. No timer fires in so short a time. */
+static void the_flusher_is_woken_by_the_share_of_dirty_pages_in_a_memcg_of_v2(void **state)
+{
+	struct replay_context context = { .total_pages = MEMORY, .limit_pages = 10000,
+					  .other_charge_pages = UINT64_MAX, .memcg_v2 = true };
+
+	assert_int_equal(written(&context, "auto", 1500), 0);
+	assert_true(written(&context, "auto", 1600) > 0);
+	assert_int_equal(written(&context, "off", 9000), 0);
+	context.memcg_v2 = false;
+	assert_int_equal(written(&context, "auto", 9000), 0);
+	assert_true(written(&context, "on", 9000) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_kswapd_that_is_too_slow_is_helped_at_min),
 		cmocka_unit_test(what_the_machine_used_otherwise_is_not_available),
 		cmocka_unit_test(what_fits_stays),
+		cmocka_unit_test(the_flusher_is_woken_by_the_share_of_dirty_pages_in_a_memcg_of_v2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
