@@ -4,17 +4,17 @@
 # inside the guest, in a memcg (v2) of the base size; its record is replayed at the other sizes; then it
 # really runs there. Usage:
 #
-#	models.sh [--kernel 6.12|6.1] [--classic] [--quick] [--only NAME,...] [--sizes MB,...] [--runs N] [--report]
+#	models.sh [--kernel 6.12|6.1] [--classic] [--quick] [--only NAME,...] [--sizes MB,...] [--runs N] [--report | --markdown]
 #
 # --kernel: 6.12 unless said otherwise (6.1 has no events of hits: pagereel's probes record them). --classic:
 # lru_gen off, judged by linux-6.12 or linux-6.1; else on, judged by linux-mglru or linux-mglru-6.1. --quick:
-# two workloads at one size. --report: no runs, only what is there. Everything is kept in build/guest
+# two workloads at one size. --report: no runs, only what is there; --markdown: the rows of docs/faithfulness.md. Everything is kept in build/guest
 # (GUEST_DIR): an interrupted suite goes on where it stopped. Exit 1 if a bound fails, 77 if this host cannot
 # run it. Guests run under emulation, one boot a workload: counts are theirs, times mean nothing.
 cd "$(dirname "$0")/../.." || exit 4
 export LC_ALL=C
 . tests/guest/lib.sh
-dir=${GUEST_DIR:-build/guest} base_mb=32 sizes_mb='24 48 64' runs=1 only= report= kernel=6.12 classic=
+dir=${GUEST_DIR:-build/guest} base_mb=32 sizes_mb='24 48 64' runs=1 only= report= kernel=6.12 classic= markdown=
 memory=256M
 
 while [ $# -gt 0 ]; do
@@ -27,6 +27,7 @@ while [ $# -gt 0 ]; do
 	--6.1) kernel=6.1 ;;
 	--classic) classic=1 ;;
 	--report) report=1 ;;
+	--markdown) report=1 markdown=1 ;;
 	*) echo "models.sh: unknown argument '$1'" >&2; exit 2 ;;
 	esac
 	shift
@@ -182,6 +183,23 @@ report() {
 	ORDER BY r.counter <> 'fills', r.counter, 1, 2"
 }
 
+# workload, MB, real fills, then errors in %: fills, scanned, activated (of a hundred at least), and fills by lru
+markdown() {
+	sqlite3 "$truth" "
+	WITH real AS (SELECT workload, mb, counter, avg(value) AS value FROM truth WHERE source = 'kernel' GROUP BY 1, 2, 3),
+	pair AS (SELECT r.workload, r.mb, r.counter, r.value AS real, 100.0 * (p.value - r.value) / r.value AS error,
+		100.0 * (l.value - r.value) / r.value AS by_lru
+		FROM real r JOIN truth p ON p.workload = r.workload AND p.mb = r.mb AND p.counter = r.counter AND p.source = '$model'
+		LEFT JOIN truth l ON l.workload = r.workload AND l.mb = r.mb AND l.counter = r.counter AND l.source = 'lru'
+		WHERE r.value > 0)
+	SELECT printf('| %s | %d | %d | %+.2f | %s | %s | %+.1f |', workload, mb,
+		max(real) FILTER (WHERE counter = 'fills'), max(error) FILTER (WHERE counter = 'fills'),
+		coalesce(printf('%+.2f', max(error) FILTER (WHERE counter = 'scanned')), 'n/a'),
+		coalesce(printf('%+.1f', max(error) FILTER (WHERE counter = 'activated' AND real >= 100)), 'n/a'),
+		max(by_lru) FILTER (WHERE counter = 'fills'))
+	FROM pair GROUP BY workload, mb"
+}
+
 # Cells with less than 10 % of fills beyond the compulsory prove nothing; a wide spread proves less. Of mapped
 # and of dirty pages the record cannot tell all.
 judge() {
@@ -202,6 +220,7 @@ if [ -z "$report" ]; then
 		one_workload "$name" "$arguments" "$base" || exit 4
 	done 3< <(workloads)
 fi
+[ -z "$markdown" ] || { markdown; exit; }
 report
 failed=$(judge)
 [ -z "$failed" ] || { echo "off by more than ${BOUND_PCT:-3} % (mapped and overwrite: 15 %):"; echo "$failed"; exit 1; }
