@@ -194,8 +194,9 @@ markdown() {
 		WHERE r.value > 0)
 	SELECT printf('| %s | %d | %d | %+.2f | %s | %s | %+.1f |', workload, mb,
 		max(real) FILTER (WHERE counter = 'fills'), max(error) FILTER (WHERE counter = 'fills'),
-		coalesce(printf('%+.2f', max(error) FILTER (WHERE counter = 'scanned')), 'n/a'),
-		coalesce(printf('%+.1f', max(error) FILTER (WHERE counter = 'activated' AND real >= 100)), 'n/a'),
+		iif(count(*) FILTER (WHERE counter = 'scanned'), printf('%+.2f', max(error) FILTER (WHERE counter = 'scanned')), 'n/a'),
+		iif(count(*) FILTER (WHERE counter = 'activated' AND real >= 100),
+			printf('%+.1f', max(error) FILTER (WHERE counter = 'activated')), 'n/a'),
 		max(by_lru) FILTER (WHERE counter = 'fills'))
 	FROM pair GROUP BY workload, mb"
 }
