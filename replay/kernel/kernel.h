@@ -183,6 +183,7 @@ struct linux_params {
 	uint64_t dirty_wakeup_ns;
 	bool swap;			/* anonymous pages are replayed, with swap for them */
 	uint64_t swappiness;
+	bool random_recency;		/* of mappings with MADV_RANDOM */
 	int dirty_limit;		/* enum dirty_limit_mode */
 	uint64_t dirty_ratio, dirty_background;	/* per cent */
 	bool kswapd;			/* capacity is the machine's memory */

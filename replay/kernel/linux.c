@@ -96,19 +96,19 @@ static const char *const orders[] = {
 
 static const struct param params_6_18[] = {
 	LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
-	DIRTY_LIMIT_PARAMS, { 0 } };
+	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
 static const struct param params_6_12[] = {
 	LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
-	DIRTY_LIMIT_PARAMS, { 0 } };
+	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
 static const struct param params_6_1[] = {
 	LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
-	DIRTY_LIMIT_PARAMS, { 0 } };
+	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), { 0 } };
 static const struct param params_mglru[] = {
 	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), KSWAPD_PARAMS("0"),
-	DIRTY_LIMIT_PARAMS, { 0 } };
+	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
 static const struct param params_mglru_6_1[] = {
 	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), KSWAPD_PARAMS("0"),
-	DIRTY_LIMIT_PARAMS, { 0 } };
+	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), { 0 } };
 
 /* ---- create and destroy ---------------------------------------------------------------------- */
 
@@ -218,7 +218,8 @@ static int init_extents(struct kernel_model *m, const struct kernel_config *conf
 
 		m->extent_file[i] = (uint32_t)(file - m->files);
 		m->files[m->extent_file[i]].readahead = file_readahead(m, from[i].reading);
-		m->files[m->extent_file[i]].no_recency = from[i].reading == READING_MAPPED_RANDOM;
+		m->files[m->extent_file[i]].no_recency = !m->p.random_recency &&
+			from[i].reading == READING_MAPPED_RANDOM;
 		for (; hint < nr_hints && hint << EXTENT_HINT_BITS < from[i].first_id; hint++)
 			m->extent_hint[hint] = i ? (uint32_t)i - 1 : 0;
 	}
