@@ -36,7 +36,7 @@
 	{ "age_only", PARAM_BOOL, P(age_only), AGE, 0, 0, NULL,					\
 	  "a pass that made a generation does not evict", NULL }
 
-/* RANDOM: before vma_has_recency() of 6.3 only MADV_SEQUENTIAL made touches of a mapping not count. */
+/* RANDOM: before 6.3 (vma_has_recency) only MADV_SEQUENTIAL made a mapping's touches not count. */
 #define MAPPED_PARAMS(RANDOM)									\
 	{ "random_recency", PARAM_BOOL, P(random_recency), RANDOM, 0, 0, NULL,			\
 	  "touches through a mapping with MADV_RANDOM count", NULL }
