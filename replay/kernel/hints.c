@@ -7,6 +7,9 @@
  * without any read(2) is metadata or was mapped; models do not know when its pages are wanted, so
  * they take its fills as they were recorded.
  *
+ * In a file that is written, a dirty page which reclaim has met looks like the marker of a window
+ * when it is read (PG_reclaim is PG_readahead), so a few windows (one page in 20) prove nothing.
+ *
  * Likewise a mapping whose faults bring in nothing else has MADV_RANDOM.
  *
  * With fewer than FEW_PAGES distinct pages that may be chance: such a file is taken to be read as
@@ -19,7 +22,7 @@
 
 #include "replay/replay.h"
 
-enum { FEW_PAGES = 64, STRAY_SHARE = 1000 };
+enum { FEW_PAGES = 64, STRAY_SHARE = 1000, WRITTEN_STRAY_SHARE = 20 };
 
 /* Of one file. */
 struct seen {
@@ -27,6 +30,7 @@ struct seen {
 	uint64_t read_pages;		/* distinct */
 	uint64_t ahead_pages;
 	uint64_t fault_pages;
+	bool written;
 };
 
 struct counting {
@@ -73,13 +77,17 @@ static int count_block(struct counting *c, const struct demand_block *block, str
 		uint32_t page = block->page[i], run = block->run ? block->run[i] : 1;
 		enum demand_op op = block->op ? (enum demand_op)block->op[i] : DEMAND_READ;
 
-		if (op != DEMAND_READ && op != DEMAND_READAHEAD && op != DEMAND_FAULT)
+		bool write = op == DEMAND_WRITE || op == DEMAND_WRITE_WHOLE;
+
+		if (op != DEMAND_READ && op != DEMAND_READAHEAD && op != DEMAND_FAULT && !write)
 			continue;
 		if ((uint64_t)page + run > c->nr_ids)
 			return err_set(err, -EBADMSG, "demand record wants page %llu of %u",
 				       (unsigned long long)page + run - 1, c->nr_ids);
 		if (op == DEMAND_READ)
 			count_read(c, page, run);
+		else if (write)
+			seen_at(c, page)->written = true;
 		else if (op == DEMAND_FAULT)
 			seen_at(c, page)->fault_pages += run;
 		else
@@ -123,6 +131,7 @@ static size_t merge_files(struct seen *seen, size_t nr)
 			seen[nr_files - 1].read_pages += seen[i].read_pages;
 			seen[nr_files - 1].ahead_pages += seen[i].ahead_pages;
 			seen[nr_files - 1].fault_pages += seen[i].fault_pages;
+			seen[nr_files - 1].written |= seen[i].written;
 		} else {
 			seen[nr_files++] = seen[i];
 		}
@@ -136,7 +145,8 @@ static enum file_reading judge(const struct seen *seen)
 		return seen->fault_pages >= FEW_PAGES &&
 		       seen->ahead_pages <= seen->fault_pages / STRAY_SHARE ?
 		       READING_MAPPED_RANDOM : READING_NEVER;
-	if (seen->ahead_pages > seen->read_pages / STRAY_SHARE)
+	if (seen->ahead_pages > seen->read_pages /
+				(seen->written ? WRITTEN_STRAY_SHARE : STRAY_SHARE))
 		return READING_AHEAD;
 	return seen->read_pages >= FEW_PAGES ? READING_EXACT : READING_AHEAD;
 }

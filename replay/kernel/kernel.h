@@ -40,8 +40,7 @@ enum page_flag {
 	PG_LRU = 1 << 3,		/* on a list, not only in a batch */
 	PG_WORKINGSET = 1 << 4,		/* was active before; kept in the shadow */
 	PG_DIRTY = 1 << 5,
-	PG_WRITEBACK = 1 << 6,
-	PG_RECLAIM = 1 << 7,		/* to the tail when it is clean */
+	PG_RECLAIM = 1 << 12,		/* to the tail when it is clean; the bit of PG_READAHEAD */
 	PG_SEEN = 1 << 9,		/* was filled once: the next fill is not compulsory */
 	PG_MAPPED = 1 << 10,
 	PG_YOUNG = 1 << 11,		/* touched through a page table since last looked at */
@@ -181,6 +180,7 @@ struct linux_params {
 	int max_order;			/* of a folio; 0: single pages only; MAX_ORDER_RECORDED */
 	uint64_t dirty_expire_ns;
 	uint64_t dirty_wakeup_ns;
+	uint64_t write_io_ns, write_page_ns;
 	bool swap;			/* anonymous pages are replayed, with swap for them */
 	uint64_t swappiness;
 	bool random_recency;		/* of mappings with MADV_RANDOM */
@@ -244,6 +244,7 @@ struct kernel_model {
 	struct folio_batch lru_add, lru_activate;
 	struct kernel_counts n;
 	uint64_t now_ns, next_stats_ns, next_wakeup_ns;
+	uint64_t next_periodic_ns, flush_at_ns;	/* writeback.c: what the next wakeup is for */
 	const uint64_t *stats_flush_ns;	/* recorded flushes to come */
 	size_t nr_stats_flushes;
 	struct replay_waits waits;
@@ -261,7 +262,10 @@ struct kernel_model {
 	struct page_list lists[NR_LRU_LISTS];
 	struct links *dirty;	/* page -> dirty list, oldest first; NULL until the first write */
 	uint32_t *dirtied_ms;
+	uint64_t *dirty_bits;	/* page -> is it dirty? */
 	uint64_t nr_dirty;
+	uint32_t flush_cursor;	/* the page that the flusher is writing */
+	bool flushing;
 
 	struct replay_extent *extents;
 	uint32_t *extent_file;	/* extent -> index into files */

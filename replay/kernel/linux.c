@@ -85,7 +85,11 @@ static const char *const orders[] = {
 	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
 	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
 	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
-	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL }
+	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
+	{ "write_io", PARAM_NS, P(write_io_ns), "45us", 0, 1e9, "ns",				\
+	  "time that the flusher takes for a page that does not continue the last one", NULL },	\
+	{ "write_page", PARAM_NS, P(write_page_ns), "2500ns", 0, 1e9, "ns",			\
+	  "time that the flusher takes for each page", NULL }
 
 /* Of the classic lists only. */
 #define SWAP_PARAMS										\
@@ -563,7 +567,7 @@ static void start_clock(struct kernel_model *m, uint64_t now_ns)
 	next_flush(m, now_ns + m->p.stats_phase_ns);
 	if (!m->p.stats_period_ns)
 		m->next_stats_ns = UINT64_MAX;
-	m->next_wakeup_ns = now_ns + m->p.dirty_wakeup_ns;
+	m->next_wakeup_ns = m->next_periodic_ns = now_ns + m->p.dirty_wakeup_ns;
 }
 
 static void run_timers(struct kernel_model *m)
@@ -576,11 +580,8 @@ static void run_timers(struct kernel_model *m)
 			next_ns += m->p.stats_period_ns;
 		next_flush(m, next_ns);
 	}
-	if (m->now_ns >= m->next_wakeup_ns) {
+	if (m->now_ns >= m->next_wakeup_ns)
 		writeback_timer(m);
-		while (m->next_wakeup_ns <= m->now_ns)
-			m->next_wakeup_ns += m->p.dirty_wakeup_ns;
-	}
 }
 
 /*

@@ -94,6 +94,7 @@ static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pag
 	if (verdict == ACTIVATE) {
 		m->pages[page].flags |= PG_ACTIVE;
 		m->n.c.activated += pages;
+		workingset_age(m, pages);
 	} else {
 		m->n.c.rotated += pages;
 	}
