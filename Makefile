@@ -124,7 +124,7 @@ demo:
 bench:
 	@tests/setup.sh bench && $(MAKE) -s all helpers && tests/bench/run.sh
 
-# The kernel models against the kernel that runs here: tests/truth/truth.sh, resumes. TRUTH='--quick'
+# The kernel models against the kernel that runs here: tests/truth/truth.sh, resumes. TRUTH='--quick', --cpu
 truth:
 	@tests/setup.sh bench && $(MAKE) -s all && tests/truth/truth.sh $(TRUTH)
 

@@ -81,6 +81,7 @@ char *doctor_sql_text(const struct doctor_rule *rule, const struct doctor_settin
 		      struct value capture);
 
 /* analyze/NAME.sql as text. */
+extern const char sql_analyze_calibrate[];
 extern const char sql_analyze_compare[];
 extern const char sql_analyze_coverage[];
 extern const char sql_analyze_doctor_direct_reclaim[];

@@ -11,6 +11,7 @@
 	X(info) \
 	X(sql) \
 	X(replay) \
+	X(calibrate) \
 	X(merge) \
 	X(export) \
 	X(case) \

@@ -9,15 +9,16 @@
 
 #include "cmd/cmd.h"
 #include "cmd/out.h"
+#include "cmd/profile.h"
 #include "cmd/replay.h"
 
 enum { DEFAULT_INTERVALS = 100, COMMIT_EVERY_NS = 1000000000, STATUS_EVERY_NS = 250000000 };
 
 struct options {
-	const char *path, *shard, *output, *sample;
+	const char *path, *shard, *output, *sample, *profile, *calibrate_from;
 	struct opt_texts models, sizes;
 	uint64_t nr_threads, memory_bytes, seed, capture_id, nr_intervals;
-	bool again, by_size, quiet, curve;
+	bool again, by_size, quiet, curve, calibrate;
 	enum out_format format;
 };
 
@@ -36,6 +37,7 @@ struct replay {
 	struct store *store;
 	struct demand_info info;
 	const struct cost_profile *profile;
+	struct profile own_profile;	/* where it is not the built-in one */
 	struct replay_models models;
 	struct replay_sizes sizes;
 	struct cell *cells;		/* by size, then model */
@@ -219,7 +221,7 @@ static bool wants_kernel(const struct replay *r)
 	return false;
 }
 
-static int profile_store(struct replay *r, struct err *err)
+static int prices_store(struct replay *r, struct err *err)
 {
 	int ret = 0;
 
@@ -270,7 +272,7 @@ static int run_grid(struct replay *r, struct err *err)
 	if (!ret)
 		ret = store_begin(r->store, err);
 	if (!ret)
-		ret = profile_store(r, err);
+		ret = prices_store(r, err);
 	if (!ret) {
 		r->started_ns = r->committed_ns = r->status_ns = now_ns();
 		ret = grid_run(&source, r->grid, r->nr_wanted, &opts, r->results, err);
@@ -430,6 +432,7 @@ static void replay_release(struct replay *r)
 	free(r->cells);
 	replay_models_release(&r->models);
 	replay_sizes_release(&r->sizes);
+	profile_release(&r->own_profile);
 	store_close(r->store, NULL);
 }
 
@@ -464,6 +467,50 @@ static int copy_make(const char *from, const char *to, struct err *err)
 	return ret ? ret : code;
 }
 
+static int calibrate(struct replay *r, struct err *err)
+{
+	struct episodes episodes = { 0 };
+	struct store *from = r->store;
+	int64_t capture_id = r->info.capture_id;
+	int ret = 0;
+
+	if (r->o->calibrate_from) {
+		ret = store_open(&from, r->o->calibrate_from, STORE_READONLY, err);
+		if (ret)
+			return ret;
+		capture_id = 1;
+	}
+	ret = episodes_load(&episodes, from, capture_id, err);
+	if (from != r->store)
+		store_close(from, NULL);
+	if (!ret)
+		ret = profile_fit(&r->own_profile, &episodes, err);
+	if (!ret) {
+		profile_name(&r->own_profile, "calibrated");
+		profile_tell(stderr, &r->own_profile, &episodes);
+	}
+	episodes_release(&episodes);
+	return ret;
+}
+
+/* The prices, and where they are not built in a copy of them in the database. */
+static int choose_profile(struct replay *r, struct err *err)
+{
+	bool calibrated = r->o->calibrate || r->o->calibrate_from;
+	int ret;
+
+	if (!r->o->profile && !calibrated)
+		return 0;
+	ret = profile_load(&r->own_profile, r->store, r->o->profile ? r->o->profile : "builtin",
+			   err);
+	if (!ret && calibrated)
+		ret = calibrate(r, err);
+	if (!ret)
+		ret = profile_store(r->store, &r->own_profile, err);
+	r->profile = &r->own_profile.cost;
+	return ret;
+}
+
 static int replay_prepare(struct replay *r, struct err *err)
 {
 	uint64_t shard, nr_shards;
@@ -477,6 +524,8 @@ static int replay_prepare(struct replay *r, struct err *err)
 		ret = store_open(&r->store, r->path, 0, err);
 	if (!ret)
 		ret = demand_stream_get(r->store, (int64_t)r->o->capture_id, &r->info, err);
+	if (!ret)
+		ret = choose_profile(r, err);
 	if (!ret && !r->info.nr_accesses)
 		ret = err_set(err, -ENODATA, "'%s' has page events, but no access among them",
 			      r->o->path);
@@ -530,6 +579,12 @@ static int replay_run(const struct command *self, int argc, char **argv)
 		  "models, or 'all' (default linux-6.18,lru,opt; see 'pagereel models')" },
 		{ 'M', "memory-sizes", OPT_TEXTS, &o.sizes, "SIZE,...",
 		  "64M, 20% of the footprint, 32M..256M/8 (default 10%..100%/10)" },
+		{ 0, "profile", OPT_TEXT, &o.profile, "NAME|HOST.db",
+		  "prices of CPU time: builtin, a name, or a file of 'pagereel calibrate'" },
+		{ 0, "calibrate", OPT_FLAG, &o.calibrate, NULL,
+		  "fit the prices of reclaim to the durations recorded" },
+		{ 0, "calibrate-from", OPT_TEXT, &o.calibrate_from, "CPU.db",
+		  "to those of another recording of the same programs (capture -e reclaim-cpu)" },
 		{ 'j', "threads", OPT_U64, &o.nr_threads, "N", "threads (default: one per CPU)" },
 		{ 0, "memory", OPT_BYTES, &o.memory_bytes, "SIZE",
 		  "to use at most (default: half of what the machine has)" },

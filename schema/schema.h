@@ -242,6 +242,10 @@ int store_replay_run(struct store *store, int64_t stream_id, const char *spec, u
 /* One entry of a cost profile; replaces. @stderr_ns: VALUE_NONE if unknown. */
 int store_cost_entry(struct store *store, const char *profile, const char *operation, double ns,
 		     struct value stderr_ns, const char *source, struct err *err);
+/* How the prices of @profile came about: see cost_fit in docs/schema.md. Replaces. */
+int store_cost_fit(struct store *store, const char *profile, const char *method,
+		   uint64_t nr_samples, uint64_t nr_left_out, struct value r2, double measured_ns,
+		   double fitted_ns, struct err *err);
 /* A point of a miss ratio curve. @method: "exact", "sampled", ...; @miss_stderr may be NULL. */
 int store_curve_point(struct store *store, const struct result_key *key, const char *method,
 		      double miss_ratio, struct value miss_stderr, struct err *err);

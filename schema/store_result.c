@@ -219,6 +219,25 @@ int store_cost_entry(struct store *store, const char *profile, const char *opera
 			      values, ARRAY_SIZE(values), err);
 }
 
+int store_cost_fit(struct store *store, const char *profile, const char *method,
+		   uint64_t nr_samples, uint64_t nr_left_out, struct value r2, double measured_ns,
+		   double fitted_ns, struct err *err)
+{
+	const struct value values[] = {
+		VALUE_OF_TEXT(profile),
+		VALUE_OF_TEXT(method),
+		VALUE_OF_INT((int64_t)nr_samples),
+		VALUE_OF_INT((int64_t)nr_left_out),
+		r2,
+		VALUE_OF_REAL(measured_ns),
+		VALUE_OF_REAL(fitted_ns),
+	};
+
+	return store_run_kept(store, "INSERT OR REPLACE INTO cost_fit(profile, method, nr_samples,"
+			      " nr_left_out, r2, measured_ns, fitted_ns) VALUES(?, ?, ?, ?, ?, ?,"
+			      " ?)", values, ARRAY_SIZE(values), err);
+}
+
 /* Values 0 to 5 of curve and knee. */
 static void curve_key(struct value *values, const struct result_key *key, const char *method)
 {

@@ -212,6 +212,10 @@ struct kernel_counts {
 	struct replay_counters c;
 	uint64_t refills;		/* active pages looked at */
 	uint64_t shadows_dropped;
+	uint64_t promoted;		/* activated by who reads, not by reclaim */
+	uint64_t folios_reclaimed;
+	uint64_t node_switches;		/* of them, in another xarray node than the one before */
+	uint32_t last_node;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
 };
 

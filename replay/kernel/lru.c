@@ -70,6 +70,7 @@ static void drain_activate(struct kernel_model *m)
 		m->pages[page].flags |= PG_ACTIVE;
 		lru_add_page(m, page);
 		m->n.c.activated += folio_pages(m, page);
+		m->n.promoted += folio_pages(m, page);
 	}
 	m->n.drains += m->lru_activate.nr != 0;
 	m->lru_activate.nr = 0;

@@ -59,6 +59,9 @@ void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 	m->n.c.resident_pages -= pages;
 	m->n.c.evictions += pages;
 	m->n.c.reclaimed += pages;
+	m->n.folios_reclaimed++;
+	m->n.node_switches += page >> XA_CHUNK_BITS != m->n.last_node;
+	m->n.last_node = page >> XA_CHUNK_BITS;
 }
 
 enum verdict { RECLAIM, KEEP, ACTIVATE };

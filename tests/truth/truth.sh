@@ -6,6 +6,7 @@
 #
 #	truth.sh [--quick] [--only NAME,...] [--class CLASS,...] [--sizes MB,...] [--runs N]
 #		[--predict | --report] [--format table|json|csv|markdown]
+#	truth.sh --cpu [ARGUMENT...]		the CPU time of reclaim instead: see cpu.sh
 #
 # --quick: two workloads at two sizes, shorter. --predict: no runs, the records that are there are
 # replayed again. --report: only what is there. Everything is kept in build/truth (TRUTH_DIR, up to
@@ -13,6 +14,7 @@
 # run it. A cell whose own runs spread by more than 10 % is void: shown, counted, never judged. Cells
 # with less than 10 % of fills beyond the compulsory prove nothing and are not judged either.
 cd "$(dirname "$0")/../.." || exit 4
+[ "$1" = --cpu ] && exec tests/truth/cpu.sh "${@:2}"
 export LC_ALL=C
 pagereel=${PAGEREEL:-./pagereel}
 dir=${TRUTH_DIR:-build/truth} db=$dir/truth.db runs=2 format=table
