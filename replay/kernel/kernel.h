@@ -10,6 +10,7 @@
  *	vmscan.c	reclaim: priorities, list balance, scan
  *	anon.c		anonymous pages, and how much to scan of them and of files
  *	kswapd.c	reclaim of a whole machine: watermarks, kswapd, direct reclaim
+ *	zones.c		the same zone by zone, as in 3.2, instead of memcg.c, vmscan.c, workingset.c
  *	mglru.c		the other policy: generations and tiers instead of two lists
  *	writeback.c	dirty pages and who cleans them
  *	dirty_limit.c	how many pages may be dirty
@@ -32,6 +33,9 @@ enum lru_list {
 	LRU_ACTIVE_FILE,
 	NR_LRU_LISTS
 };
+
+/* zones.c: lists of each zone, one zone's behind the other's. */
+enum { NR_ZONES = 3, NR_LISTS = NR_ZONES * NR_LRU_LISTS };
 
 enum page_flag {
 	PG_RESIDENT = 1 << 0,
@@ -60,7 +64,8 @@ struct page {
 	};
 	uint16_t flags;		/* PG_* */
 	uint8_t order;		/* of its folio; while resident */
-	uint8_t gen;		/* generation and counted references (mglru.c) */
+	uint8_t gen;		/* generation and counted references (mglru.c); first list of its
+				 * zone (zones.c) */
 };
 
 /* Folios in the order in which they came, oldest at the tail (list.c). */
@@ -83,7 +88,7 @@ struct folio_batch {
 
 /* One memcg's lists on one node. Sizes in pages. */
 struct lruvec {
-	uint64_t nr_pages[NR_LRU_LISTS];
+	uint64_t nr_pages[NR_LISTS];
 	uint64_t nonresident_age;
 	/* Of anonymous pages [0] and file pages [1]. */
 	uint64_t nr_workingset_activate[2];
@@ -155,6 +160,7 @@ struct file_state {
 };
 
 enum ra_rules {
+	RA_RULES_3_2,	/* up to 3.10: any cached page in front makes a window */
 	RA_RULES_6_1,	/* up to 6.10: one function for miss and marker */
 	RA_RULES_6_12,	/* 6.11: two functions */
 	RA_RULES_6_18,	/* 6.16: the order belongs to the open file, windows end aligned */
@@ -195,6 +201,12 @@ struct linux_params {
 	bool insert_second;		/* new folios: second oldest of four generations */
 	bool protect_full;		/* a folio with all its counts is always protected */
 	bool age_only;			/* a pass that aged does not evict */
+	/* zones.c only */
+	bool zoned;
+	uint64_t dma32_bytes;		/* most that lies between 16 MB and 4 GB */
+	uint64_t min_free_bytes;	/* vm.min_free_kbytes; 0: as the kernel sets it */
+	uint64_t nr_superblocks;	/* polled in each slab pass */
+	uint64_t superblock_ns;		/* one poll of one */
 };
 
 struct scan_control {
@@ -241,6 +253,16 @@ struct kswapd {
 	uint64_t next_ns;		/* when its last pass is over */
 };
 
+/* zones.c */
+struct zones_counts {
+	uint64_t slab_passes, superblocks_polled;
+	uint64_t wakes, loops;		/* of kswapd; loops: starts at priority 12 */
+	uint64_t kswapd_reclaimed, kswapd_ns;
+	uint64_t direct_reclaims;
+};
+
+struct zones;
+
 struct kernel_model {
 	struct linux_params p;
 	struct memcg memcg;
@@ -260,10 +282,11 @@ struct kernel_model {
 
 	struct lru_gen lru_gen;
 	bool gen;		/* lists are generations, not the classic ones */
+	struct zones *zones;	/* NULL: one node */
 
 	uint32_t nr_ids;
 	struct page *pages;
-	struct page_list lists[NR_LRU_LISTS];
+	struct page_list lists[NR_LISTS];
 	struct links *dirty;	/* page -> dirty list, oldest first; NULL until the first write */
 	uint32_t *dirtied_ms;
 	uint64_t *dirty_bits;	/* page -> is it dirty? */
@@ -307,12 +330,16 @@ static inline enum lru_list page_lru(uint16_t flags)
 	       (flags & PG_ACTIVE ? 1 : 0);
 }
 
-/* The list that a page is on: generations take the places of the four lists. */
+/*
+ * The list that a page is on: generations take the places of the four lists; without them gen is 0,
+ * or where the lists of the page's zone begin.
+ */
 static inline enum lru_list page_list(const struct kernel_model *m, uint32_t page)
 {
 	const struct page *p = &m->pages[page];
 
-	return m->gen ? (enum lru_list)(p->gen % MAX_NR_GENS) : page_lru(p->flags);
+	return m->gen ? (enum lru_list)(p->gen % MAX_NR_GENS) :
+			(enum lru_list)(page_lru(p->flags) + p->gen);
 }
 
 /* list.c. make_room: for @nr slots more. */
@@ -458,6 +485,23 @@ void snapshot_refaults(struct kernel_model *m);
 uint64_t machine_usage(struct kernel_model *m, const struct replay_context *context);
 /* Takes @pages from what is free; in the last resort from what is not there. */
 void machine_alloc(struct kernel_model *m, uint64_t pages);
+
+/* zones.c. alloc: one page, of the zone that place then notes for @page. */
+int zones_init(struct kernel_model *m, int64_t memory);
+void zones_release(struct kernel_model *m);
+void zones_alloc(struct kernel_model *m);
+void zones_place(struct kernel_model *m, uint32_t page);
+void zones_free(struct kernel_model *m, uint32_t page);
+void zones_charge_other(struct kernel_model *m, int64_t pages);
+const struct zones_counts *zones_counts(const struct kernel_model *m);
+
+/* What a zone keeps free: min, low, high, and from each who could have had a higher one. */
+struct zone_marks {
+	int64_t present, free, min, low, high;
+	int64_t reserve[NR_ZONES];
+};
+
+struct zone_marks zones_marks(const struct kernel_model *m, int zone);
 
 /* mglru.c */
 void lru_gen_init(struct kernel_model *m);

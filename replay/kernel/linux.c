@@ -36,68 +36,17 @@ static const char *const readahead_modes[] = {
 };
 
 static const char *const ra_rules[] = {
-	[RA_RULES_6_1] = "6.1", [RA_RULES_6_12] = "6.12", [RA_RULES_6_18] = "6.18", NULL
+	[RA_RULES_3_2] = "3.2", [RA_RULES_6_1] = "6.1", [RA_RULES_6_12] = "6.12",
+	[RA_RULES_6_18] = "6.18", NULL
 };
 
 static const char *const orders[] = {
 	"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", [MAX_ORDER_RECORDED] = "recorded", NULL
 };
 
-/*
- * What all versions have in common, and BATCH, the pages of a folio batch; STALE, how old
- * statistics get (6.1 flushes them in every reclaim, prepare_scan_control()); RULES of readahead.
- */
-#define LINUX_PARAMS(BATCH, STALE, RULES)							\
-	{ "batch", PARAM_U64, P(batch_pages), BATCH, 1, FOLIO_BATCH_MAX, "pages",		\
-	  "folio batch in front of the lists", NULL },						\
-	{ "charge_batch", PARAM_U64, P(charge_batch_pages), "64", 1, 4096, "pages",		\
-	  "pages charged at a time (MEMCG_CHARGE_BATCH)", NULL },				\
-	{ "cluster", PARAM_U64, P(cluster_pages), "32", 1, 4096, "pages",			\
-	  "pages scanned at a time and least to reclaim (SWAP_CLUSTER_MAX)", NULL },		\
-	{ "stale_stats", PARAM_NS, P(stats_period_ns), STALE, 0, 1e12, "ns",			\
-	  "period of the memcg statistics flush; 0: always exact", NULL },			\
-	{ "stats_phase", PARAM_NS, P(stats_phase_ns), "0", 0, 1e12, "ns",			\
-	  "first flush after the start of the stream; 0: as recorded, else half a period",	\
-	  NULL },										\
-	{ "reserve", PARAM_BYTES, P(reserve_bytes), "0", 0, 0, "bytes",				\
-	  "of the limit, not available to page cache", NULL },					\
-	{ "reserve_recorded", PARAM_BOOL, P(reserve_recorded), "on", 0, 0, NULL,		\
-	  "take off the limit what the capture had charged for other things", NULL },		\
-	{ "waits", PARAM_BOOL, P(waits), "on", 0, 0, NULL,					\
-	  "time runs as it would at this size: a request waits for the disk or not", NULL },	\
-	{ "access_time", PARAM_NS, P(access_ns), "2us", 0, 1e9, "ns",				\
-	  "time of one access where the stream has no times", NULL },				\
-	{ "readahead", PARAM_ENUM, P(readahead), "auto", 0, 0, NULL,				\
-	  "recorded: fills nobody asked for come as they were recorded; model: windows as the "	\
-	  "kernel opens them; random: as after POSIX_FADV_RANDOM; off: none; auto: model or "	\
-	  "random by what the record shows of a file, recorded where it shows no reads",	\
-	  readahead_modes },									\
-	{ "read_ahead", PARAM_BYTES, P(ra_bytes), "0", 0, 1e9, "bytes",				\
-	  "largest window (read_ahead_kb); 0: as recorded, else 128K", NULL },			\
-	{ "max_io", PARAM_BYTES, P(io_bytes), "0", 0, 1e9, "bytes",				\
-	  "largest request of the device (max_sectors_kb); 0: as recorded, else 1280K", NULL },	\
-	{ "ra_rules", PARAM_ENUM, P(ra_rules), RULES, 0, 0, NULL,				\
-	  "whose windows: those up to 6.10 (6.1), up to 6.15 (6.12) or later (6.18)",		\
-	  ra_rules },										\
-	{ "max_order", PARAM_ENUM, P(max_order), "recorded", 0, 0, NULL,			\
-	  "largest folio, as a power of two of pages; recorded: as large as were seen",		\
-	  orders },										\
-	{ "dirty_expire", PARAM_NS, P(dirty_expire_ns), "30s", 0, 1e13, "ns",			\
-	  "age at which a dirty page is written (vm.dirty_expire_centisecs)", NULL },		\
-	{ "dirty_wakeup", PARAM_NS, P(dirty_wakeup_ns), "5s", 1, 1e13, "ns",			\
-	  "period of the flusher (vm.dirty_writeback_centisecs)", NULL },			\
-	{ "write_io", PARAM_NS, P(write_io_ns), "45us", 0, 1e9, "ns",				\
-	  "time that the flusher takes for a page that does not continue the last one", NULL },	\
-	{ "write_page", PARAM_NS, P(write_page_ns), "2500ns", 0, 1e9, "ns",			\
-	  "time that the flusher takes for each page", NULL }
-
-/* Of the classic lists only. */
-#define SWAP_PARAMS										\
-	{ "swap", PARAM_BOOL, P(swap), "off", 0, 0, NULL,					\
-	  "replay touches of anonymous pages, with swap for them", NULL },			\
-	{ "swappiness", PARAM_U64, P(swappiness), "60", 0, 200, NULL,				\
-	  "memory.swappiness, where there is swap", NULL }
-
+static const struct param params_3_2[] = {
+	BATCH_PARAM("14"), CLUSTER_PARAM, RESERVE_PARAM, CACHE_PARAMS("3.2"), FLUSHER_PARAMS,
+	SWAP_PARAMS, DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), ZONES_PARAMS, { 0 } };
 static const struct param params_6_18[] = {
 	LINUX_PARAMS("31", "2s", "6.18"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
 	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
@@ -123,6 +72,7 @@ static void linux_destroy(struct kernel_model *m)
 	writeback_release(m);
 	workingset_release(m);
 	readahead_release(m);
+	zones_release(m);
 	lists_release(m);
 	free(m->pages);
 	free(m->extents);
@@ -285,21 +235,38 @@ static void init_readahead(struct kernel_model *m, const struct kernel_config *c
 		m->p.stats_phase_ns = m->p.stats_period_ns / 2;
 }
 
-static struct kernel_model *create_model(const struct kernel_config *config, bool mglru, int *code,
-					 struct err *err)
+enum policy { POLICY_CLASSIC, POLICY_MGLRU, POLICY_ZONES };
+
+/* The parameters that were given; those that are not in the table of the policy are not set. */
+static void init_params(struct kernel_model *m, const struct linux_params *params,
+			enum policy policy)
+{
+	m->p = *params;
+	m->p.zoned = policy == POLICY_ZONES;
+	if (policy == POLICY_MGLRU)
+		m->p.swap = false;
+	if (policy != POLICY_ZONES)
+		return;
+	m->p.stats_period_ns = m->p.stats_phase_ns = 0;
+	m->p.max_order = 0;
+	m->p.kswapd = true;
+	m->p.reserve_recorded = false;
+}
+
+static struct kernel_model *create_model(const struct kernel_config *config, enum policy policy,
+					 int *code, struct err *err)
 {
 	struct kernel_model *m = calloc(1, sizeof(*m));
 	int ret = -ENOMEM;
 
 	if (m) {
-		m->p = *(const struct linux_params *)config->params;
-		/* What is not in the table of one policy is not set. */
-		if (mglru)
-			m->p.swap = false;
+		init_params(m, config->params, policy);
 		m->nr_ids = config->nr_ids;
 		init_readahead(m, config);
 		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);
-		if (mglru)
+		if (!ret && m->p.zoned)
+			ret = zones_init(m, config->capacity_pages);
+		if (policy == POLICY_MGLRU)
 			lru_gen_init(m);
 	}
 	if (ret) {
@@ -324,13 +291,19 @@ static struct kernel_model *create_model(const struct kernel_config *config, boo
 static struct kernel_model *linux_create(const struct kernel_config *config, int *code,
 					 struct err *err)
 {
-	return create_model(config, false, code, err);
+	return create_model(config, POLICY_CLASSIC, code, err);
+}
+
+static struct kernel_model *zones_create(const struct kernel_config *config, int *code,
+					 struct err *err)
+{
+	return create_model(config, POLICY_ZONES, code, err);
 }
 
 static struct kernel_model *mglru_create(const struct kernel_config *config, int *code,
 					 struct err *err)
 {
-	return create_model(config, true, code, err);
+	return create_model(config, POLICY_MGLRU, code, err);
 }
 
 /* ---- fills and lookups ----------------------------------------------------------------------- */
@@ -394,6 +367,8 @@ bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned 
 		lru_gen_new_folio(m, page, nr);
 	if (m->gen && how & FILL_FAULT)
 		m->pages[page].flags |= PG_ACTIVE;
+	if (m->zones)
+		zones_place(m, page);
 	m->n.c.fills += nr;
 	m->n.c.fills_undemanded += how & FILL_DEMANDED ? 0 : nr;
 	m->n.c.resident_pages += nr;
@@ -469,6 +444,8 @@ static int write_pages(struct kernel_model *m, uint32_t page, uint32_t run, bool
 		next = head + folio_pages(m, head);
 		for (; page < next && page < end; page++)
 			demand_page(m, page);
+		if (m->zones)
+			mark_accessed(m, head);
 		if (writeback_page_dirtied(m, head))
 			return -ENOMEM;
 	}
@@ -521,7 +498,10 @@ static void remove_folio(struct kernel_model *m, uint32_t page)
 	writeback_page_gone(m, page);
 	workingset_page_out(m, page, nr, false);
 	m->n.c.resident_pages -= nr;
-	memcg_uncharge(m, nr);
+	if (m->zones)
+		zones_free(m, page);
+	else
+		memcg_uncharge(m, nr);
 	for (uint32_t i = 0; i < nr; i++)
 		m->pages[page + i].flags = PG_SEEN;
 }
@@ -727,6 +707,8 @@ static void linux_counters(const struct kernel_model *m, struct replay_counters 
 	*out = m->n.c;
 	if (!m->p.swap)
 		out->swapped_out = out->swapped_in = MODEL_COUNTER_NONE;
+	if (m->zones)
+		out->refaults = MODEL_COUNTER_NONE;	/* nothing remembers an eviction */
 	out->metadata_bytes = m->metadata_bytes + lists_bytes(m);
 }
 
@@ -770,6 +752,29 @@ const struct kernel_ops linux_##SYMBOL##_ops = {						\
 	.costs = linux_costs,									\
 	.destroy = linux_destroy,								\
 }
+
+static int zones_costs(const struct kernel_model *m, struct replay_cost *out, int max)
+{
+	int nr = linux_costs(m, out, max);
+
+	if (nr < max)
+		out[nr] = (struct replay_cost){ "slab", "shrink.superblock",
+						zones_counts(m)->superblocks_polled };
+	return nr + 1;
+}
+
+const struct kernel_ops linux_3_2_ops = {
+	.name = "linux-3.2",
+	.title = "lists, watermarks and slab passes by zone: the size is the machine's memory",
+	.source = "Linux 3.2 mm/vmscan.c, page_alloc.c, swap.c, filemap.c, readahead.c",
+	.params = params_3_2,
+	.params_bytes = sizeof(struct linux_params),
+	.create = zones_create,
+	.feed = linux_feed,
+	.counters = linux_counters,
+	.costs = zones_costs,
+	.destroy = linux_destroy,
+};
 
 #define CLASSIC "active and inactive lists with refault distance, memcg limit"
 

@@ -53,11 +53,16 @@ static uint32_t *reserve(uint64_t bytes)
 	return memory;
 }
 
+static int nr_lists(const struct kernel_model *m)
+{
+	return m->p.zoned ? NR_LISTS : NR_LRU_LISTS;
+}
+
 int lists_init(struct kernel_model *m)
 {
 	uint32_t limit = slots_limit(m->nr_ids);
 
-	for (int i = 0; i < NR_LRU_LISTS; i++) {
+	for (int i = 0; i < nr_lists(m); i++) {
 		struct page_list *list = &m->lists[i];
 
 		list->nr_max = limit;
@@ -71,7 +76,7 @@ int lists_init(struct kernel_model *m)
 
 void lists_release(struct kernel_model *m)
 {
-	for (int i = 0; i < NR_LRU_LISTS; i++)
+	for (int i = 0; i < NR_LISTS; i++)
 		free(m->lists[i].at);
 }
 

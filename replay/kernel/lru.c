@@ -117,6 +117,8 @@ void mark_accessed_again(struct kernel_model *m, uint32_t page)
 		lru_gen_inc_refs(m, page);
 		return;
 	}
+	if (m->zones && !(m->pages[page].flags & PG_LRU))
+		return;
 	if (m->pages[page].flags & PG_LRU) {
 		m->lru_activate.page[m->lru_activate.nr++] = page;
 		if (m->lru_activate.nr >= m->p.batch_pages || folio_order(m, page))

@@ -88,6 +88,10 @@ bool memcg_charge(struct kernel_model *m, uint64_t pages, enum charge_mode mode)
 	struct memcg *memcg = &m->memcg;
 	uint64_t batch = pages > m->p.charge_batch_pages ? pages : m->p.charge_batch_pages;
 
+	if (m->zones) {
+		zones_alloc(m);
+		return true;
+	}
 	if (m->p.kswapd) {
 		machine_alloc(m, pages);
 		return true;
@@ -114,6 +118,10 @@ void memcg_charge_other(struct kernel_model *m, int64_t pages)
 {
 	uint64_t gone = pages < 0 ? (uint64_t)-pages : 0;
 
+	if (m->zones) {
+		zones_charge_other(m, pages);
+		return;
+	}
 	if (pages > 0) {
 		memcg_charge(m, (uint64_t)pages, CHARGE);
 		m->memcg.other_pages += (uint64_t)pages;

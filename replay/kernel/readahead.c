@@ -23,6 +23,9 @@
  * Several streams over one descriptor, which in the kernel disturb each other, are thus taken for
  * several descriptors.
  *
+ * Up to 3.10 one cached page in front of a miss was trace enough for a window, and large requests
+ * were cut to read_ahead_kb (up to 4.9).
+ *
  * Up to 6.10 ondemand_readahead() did both: a miss right behind the last window continues it, and a
  * first window that is all ahead is merged with the second. Up to 6.15 a window's order came from
  * the marked folio and ends were not aligned. ra_rules says which.
@@ -65,7 +68,7 @@ static uint32_t next_ra_size(uint32_t size, uint32_t max)
 /* The largest window for a request of @want pages. */
 static uint32_t max_ra_pages(const struct kernel_model *m, uint32_t want)
 {
-	if (want > m->ra_pages && m->io_pages > m->ra_pages)
+	if (m->p.ra_rules > RA_RULES_3_2 && want > m->ra_pages && m->io_pages > m->ra_pages)
 		return want < m->io_pages ? want : m->io_pages;
 	return m->ra_pages;
 }
@@ -190,7 +193,7 @@ static void first_window(const struct kernel_model *m, struct open_file *f, uint
 	if (f->size > want)
 		f->async_size = f->size - want;
 	else
-		f->async_size = m->p.ra_rules == RA_RULES_6_1 ? f->size : f->size >> 1;
+		f->async_size = m->p.ra_rules <= RA_RULES_6_1 ? f->size : f->size >> 1;
 }
 
 /* The window behind the last one. */
@@ -212,9 +215,14 @@ static bool history_window(struct kernel_model *m, struct open_file *f, uint32_t
 	bool to_start;
 	uint32_t history = count_history(m, page, max, &to_start);
 
-	if (history <= want)
+	if (history <= (m->p.ra_rules == RA_RULES_3_2 ? 0 : want))
 		return false;
 	history *= to_start ? 2 : 1;
+	if (m->p.ra_rules == RA_RULES_3_2) {
+		f->start = page;
+		f->size = f->async_size = init_ra_size(history + want, max);
+		return true;
+	}
 	f->start = page;
 	f->size = history + want < max ? history + want : max;
 	f->async_size = 1;
@@ -222,13 +230,19 @@ static bool history_window(struct kernel_model *m, struct open_file *f, uint32_t
 }
 
 /* Up to 6.10 a window that is all ahead is one with the next. */
-static void merge_next(struct open_file *f, uint32_t page, uint32_t max)
+static void merge_next(const struct kernel_model *m, struct open_file *f, uint32_t page,
+		       uint32_t max)
 {
 	uint32_t more;
 
 	if (page != f->start || f->size != f->async_size)
 		return;
 	more = next_ra_size(f->size, max);
+	if (m->p.ra_rules == RA_RULES_3_2) {
+		f->async_size = more;
+		f->size += more;
+		return;
+	}
 	f->async_size = f->size + more <= max ? more : max >> 1;
 	f->size = f->size + more <= max ? f->size + more : max;
 }
@@ -237,7 +251,7 @@ static void merge_next(struct open_file *f, uint32_t page, uint32_t max)
 static void sync_ra(struct kernel_model *m, struct open_file *f, uint32_t page, uint32_t want)
 {
 	uint32_t max = max_ra_pages(m, want);
-	bool old = m->p.ra_rules == RA_RULES_6_1, at_start;
+	bool old = m->p.ra_rules <= RA_RULES_6_1, at_start;
 
 	if (!m->ra_pages || f->random) {
 		force_ra(m, page, want);
@@ -256,7 +270,7 @@ static void sync_ra(struct kernel_model *m, struct open_file *f, uint32_t page, 
 	if (f->start >= ra_end(m, page))
 		return;		/* the next window of a file that ends here */
 	if (old)
-		merge_next(f, page, max);
+		merge_next(m, f, page, max);
 	f->order = 0;
 	ra_order(m, f);
 }
@@ -306,8 +320,8 @@ static void async_ra(struct kernel_model *m, struct open_file *f, uint32_t page,
 	if (m->p.ra_rules == RA_RULES_6_18)
 		align_end(m, f, max);
 	f->async_size = f->size;
-	if (m->p.ra_rules == RA_RULES_6_1)
-		merge_next(f, page, max);
+	if (m->p.ra_rules <= RA_RULES_6_1)
+		merge_next(m, f, page, max);
 	ra_order(m, f);
 }
 

@@ -8,6 +8,7 @@
 	X(linux_6_1) \
 	X(linux_mglru) \
 	X(linux_mglru_6_1) \
+	X(linux_3_2) \
 	X(linux_2_5) \
 	X(linux_2_4)
 

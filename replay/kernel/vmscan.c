@@ -54,8 +54,14 @@ void reclaim_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
 	if (m->pages[page].flags & PG_ANON)
 		m->n.c.swapped_out += pages;
-	workingset_eviction(m, page);
-	memcg_uncharge(m, pages);
+	if (m->zones) {
+		zones_free(m, page);
+		workingset_page_out(m, page, pages, false);
+		m->pages[page].flags = PG_SEEN | (m->pages[page].flags & PG_ANON);
+	} else {
+		workingset_eviction(m, page);
+		memcg_uncharge(m, pages);
+	}
 	m->n.c.resident_pages -= pages;
 	m->n.c.evictions += pages;
 	m->n.c.reclaimed += pages;
