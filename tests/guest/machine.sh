@@ -88,7 +88,10 @@ one_workload() { # NAME ARGUMENTS
 	local name=$1 mb from pages
 	for mb in $sizes_mb; do
 		boot "$name" "$mb" "$2" || return 1
-		./pagereel sql "$(record "$name" "$mb")" --format csv "$counts" | tail -n +2 | store "$name" 0 "$mb" kernel
+		cp "$(record "$name" "$mb")" "$dir/predict.db"
+		# which brings the record of an older pagereel up to date
+		./pagereel replay "$dir/predict.db" -q -m lru -M 64M >/dev/null 2>&1
+		./pagereel sql "$dir/predict.db" --format csv "$counts" | tail -n +2 | store "$name" 0 "$mb" kernel
 	done
 	for from in $sizes_mb; do
 		cp "$(record "$name" "$from")" "$dir/predict.db"
