@@ -2,7 +2,7 @@
 /*
  * slab_live.c - what one pass over all shrinkers costs with N empty superblocks around.
  *
- *	slab_live DIR N...	(ascending) prints "N us passes": CPU time of one pass
+ *	slab_live DIR N...	(ascending) prints "N us passes calls": CPU time of one pass
  *
  * In a private mount namespace it mounts N tmpfs in DIR, keeps a file of clean page cache in DIR,
  * and asks for 128 KiB of node reclaim again and again. How many passes a call makes depends on how
@@ -10,8 +10,11 @@
  * where all shrinkers are asked. Empty shrinkers are not traced, so passes are counted by a
  * shrinker that knows no memcgs and is never empty (ext4's extent status, ...):
  * mm_shrink_slab_start of this process in a tracefs instance of its own. A pass costs what such
- * calls take more than those without, over the passes; the median counts. All mounts end with the
- * namespace. Exit 77 where it cannot be measured.
+ * calls take more than those without, over the passes; of both the lower quartile counts, as what
+ * else runs only adds. All mounts end with the namespace.
+ *
+ * With many memcgs that have page cache few calls come to the root: calls go on until there were
+ * enough that did, or MAX_CALLS. Exit 77 and the reason in a line where it cannot be measured.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 300, MAX_SHRINKERS = 64, FILE_BYTES = 48 << 20, PIECE = 1 << 20 };
+enum { ENOUGH_CALLS = 150, FEWEST_CALLS = 20, MAX_CALLS = 2000, MAX_SHRINKERS = 64, FILE_BYTES = 48 << 20, PIECE = 1 << 20 };
 
 static double cpu_us(void)
 {
@@ -154,21 +157,21 @@ static int count_passes(int pipe)
 	return most;
 }
 
-static double median(double *v, int nr)
+static double lower_quartile(double *v, int nr)
 {
 	qsort(v, (size_t)nr, sizeof(*v), compare);
-	return v[nr / 2];
+	return v[nr / 4];
 }
 
-/* CPU time of a pass; -1: too few calls with or without one. */
-static double pass_us(int fd, int pipe, int *nr_passes)
+/* CPU time of a pass; -1: too few calls made one. */
+static double pass_us(int fd, int pipe, int *nr_passes, int *nr_calls)
 {
-	static double without[CALLS], with[CALLS], passes[CALLS];
-	int nr_without = 0, nr_with = 0;
+	static double without[MAX_CALLS], with[MAX_CALLS], passes[MAX_CALLS];
+	int nr_without = 0, nr_with = 0, i;
 	double base;
 
 	*nr_passes = 0;
-	for (int i = 0; i < CALLS; i++) {
+	for (i = 0; i < MAX_CALLS && nr_with < ENOUGH_CALLS; i++) {
 		double us = cpu_us();
 		int nr;
 
@@ -184,53 +187,74 @@ static double pass_us(int fd, int pipe, int *nr_passes)
 			with[nr_with++] = us;
 		}
 	}
-	if (nr_with < 10)
+	*nr_calls = i;
+	if (nr_with < FEWEST_CALLS)
 		return -1;
-	base = nr_without >= 10 ? median(without, nr_without) : 0;
-	for (int i = 0; i < nr_with; i++)
+	base = nr_without >= FEWEST_CALLS ? lower_quartile(without, nr_without) : 0;
+	for (i = 0; i < nr_with; i++)
 		with[i] = (with[i] - base) / passes[i];
-	return median(with, nr_with);
+	return lower_quartile(with, nr_with);
+}
+
+/* Everything but the measuring; NULL or what is missing here. */
+static const char *prepare(const char *dir, int *fd, int *pipe)
+{
+	char path[512];
+
+	*fd = open("/sys/devices/system/node/node0/reclaim", O_WRONLY);
+	if (*fd < 0)
+		return "no writable /sys/devices/system/node/node0/reclaim";
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return "no mount namespace of its own";
+	if (fill_cache(dir, 1))
+		return "no room for a file of 48 MB";
+	if (tracing_start())
+		return "no tracefs instance, or no mm_shrink_slab_start";
+	snprintf(path, sizeof(path), "%s/trace_pipe", instance);
+	*pipe = open(path, O_RDONLY | O_NONBLOCK);
+	return *pipe < 0 ? "no trace_pipe" : NULL;
+}
+
+static int measure(const char *dir, int fd, int pipe, int from, int to)
+{
+	int nr_passes = 0, nr_calls = 0;
+	double us;
+
+	if (mount_up_to(dir, from, to) || fill_cache(dir, 0)) {
+		perror("slab_live");
+		return 1;
+	}
+	us = pass_us(fd, pipe, &nr_passes, &nr_calls);
+	if (us < 0) {
+		printf("of %d calls for reclaim only %d passed over all shrinkers, or no shrinker "
+		       "without memcgs has objects\n", nr_calls, nr_passes);
+		return 77;
+	}
+	printf("%d %.2f %d %d\n", to, us, nr_passes, nr_calls);
+	fflush(stdout);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	int fd = open("/sys/devices/system/node/node0/reclaim", O_WRONLY), mounted = 0, status = 0;
-	char path[512];
-	int pipe;
+	int fd, pipe = -1, mounted = 0, status = 0;
+	const char *missing;
 
-	if (fd < 0) {
-		puts("no writable node0/reclaim");
-		return 77;
+	if (argc < 3)
+		return 2;
+	missing = prepare(argv[1], &fd, &pipe);
+	if (missing) {
+		printf("%s (%s)\n", missing, strerror(errno));
+		status = 77;
 	}
-	if (argc < 3 || unshare(CLONE_NEWNS) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || fill_cache(argv[1], 1) ||
-	    tracing_start()) {
-		perror("slab_live");
-		rmdir(instance);
-		return 77;
-	}
-	snprintf(path, sizeof(path), "%s/trace_pipe", instance);
-	pipe = open(path, O_RDONLY | O_NONBLOCK);
 	for (int i = 2; i < argc && !status; i++) {
-		int n = atoi(argv[i]), nr_passes;
-		double us;
+		int n = atoi(argv[i]);
 
-		if (mount_up_to(argv[1], mounted, n) || fill_cache(argv[1], 0)) {
-			perror("slab_live");
-			status = 1;
-			break;
-		}
+		status = measure(argv[1], fd, pipe, mounted, n);
 		mounted = n;
-		us = pass_us(fd, pipe, &nr_passes);
-		if (us < 0) {
-			puts("passes cannot be told: no shrinker without memcgs has objects");
-			status = 77;
-			break;
-		}
-		printf("%d %.2f %d\n", n, us, nr_passes);
-		fflush(stdout);
 	}
 	close(pipe);
-	rmdir(instance);
+	if (*instance)
+		rmdir(instance);
 	return status;
 }

@@ -7,7 +7,8 @@
  * CGROUP is a memcg (v1 or v2) that this program may make children in. 400 children each hold a
  * process that touches memory on CPU 0 and CPU 1 when told to; then memory.stat of CGROUP is read
  * twice: the second read finds nothing to flush, the difference is the flush. Base and k come from
- * 100 and 400 children; the component then predicts 200.
+ * 100 and 400 children; the component then predicts 200. The sizes take turns, so that what else
+ * runs meets all of them alike, and the lower quartile of each counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 
 #include "replay/components/components.h"
 
-enum { CHILDREN = 400, ROUNDS = 25, TOUCH_PAGES = 64 };
+enum { CHILDREN = 400, ROUNDS = 25, TOUCH_PAGES = 64, NR_SIZES = 3 };
 
 struct child {
 	pid_t pid;
@@ -123,22 +124,35 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median over the rounds of a flush with @nr children changed on both CPUs. */
+/* A flush with @nr children changed on both CPUs; negative: a child is gone. */
 static double flush_ns(struct child *children, int nr, int stat)
 {
-	double ns[ROUNDS];
 	char byte = 0;
+	double ns;
 
-	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < nr; i++)
-			if (write(children[i].tell, &byte, 1) != 1 ||
-			    read(children[i].done, &byte, 1) != 1)
-				return -1;
-		ns[round] = read_ns(stat);
-		ns[round] -= read_ns(stat);
+	for (int i = 0; i < nr; i++)
+		if (write(children[i].tell, &byte, 1) != 1 || read(children[i].done, &byte, 1) != 1)
+			return -1;
+	ns = read_ns(stat);
+	return ns - read_ns(stat);
+}
+
+/* The lower quartile over the rounds for each of @sizes. */
+static int flush_sizes(struct child *children, const int *sizes, int stat, double *ns)
+{
+	static double all[NR_SIZES][ROUNDS];
+
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < NR_SIZES; i++)
+			all[i][round] = flush_ns(children, sizes[i], stat);
+	for (int i = 0; i < NR_SIZES; i++) {
+		qsort(all[i], ROUNDS, sizeof(*all[i]), compare);
+		ns[i] = all[i][ROUNDS / 4];
+		if (ns[i] <= 0)
+			return -1;
+		printf("%d %.0f\n", sizes[i], ns[i]);
 	}
-	qsort(ns, ROUNDS, sizeof(*ns), compare);
-	return ns[ROUNDS / 2];
+	return 0;
 }
 
 static double predict(double base_ns, double pair_ns, uint32_t nr)
@@ -168,8 +182,8 @@ static double predict(double base_ns, double pair_ns, uint32_t nr)
 int main(int argc, char **argv)
 {
 	static struct child children[CHILDREN];
-	static const int sizes[] = { 100, 400, 200 };
-	double ns[3], pair_ns;
+	static const int sizes[NR_SIZES] = { 100, 400, 200 };
+	double ns[NR_SIZES], pair_ns;
 	char path[4096];
 	int nr = 0, status = 1, stat;
 
@@ -180,11 +194,7 @@ int main(int argc, char **argv)
 	for (; nr < CHILDREN && stat >= 0; nr++)
 		if (child_start(&children[nr], argv[1], nr))
 			break;
-	if (nr == CHILDREN) {
-		for (int i = 0; i < 3; i++) {
-			ns[i] = flush_ns(children, sizes[i], stat);
-			printf("%d %.0f\n", sizes[i], ns[i]);
-		}
+	if (nr == CHILDREN && !flush_sizes(children, sizes, stat, ns)) {
 		pair_ns = (ns[1] - ns[0]) / (2 * (sizes[1] - sizes[0]));
 		printf("predicted %.0f\n", predict(ns[0] - 2 * sizes[0] * pair_ns, pair_ns, 200));
 		status = 0;
