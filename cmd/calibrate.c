@@ -49,6 +49,7 @@ struct calibration {
 	int fd;
 	uint32_t nr_runs, nr_wanted;
 	struct episodes all;			/* DETAIL_PAGES of every workload */
+	size_t round_first[MAX_ROUNDS + 1];	/* of all, by round */
 	struct episodes tracing[NR_DETAILS];	/* of the random reads */
 	/* sums over the runs, by workload */
 	double truth_ns[MAX_LOADS], truth_pages[MAX_LOADS];
@@ -111,7 +112,7 @@ static int place_make(struct calibration *c, struct err *err)
 	unlink(path);
 	snprintf(c->file, sizeof(c->file), "/proc/%d/fd/%d", (int)getpid(), c->fd);
 	code = fill_file(c->fd);
-	return code ? err_sys(err, code, "cannot write 64M to '%s'", c->dir) : 0;
+	return code ? err_sys(err, code, "cannot write 128M to '%s'", c->dir) : 0;
 }
 
 static void db_remove(const struct calibration *c)
@@ -236,11 +237,13 @@ static int run_all(struct calibration *c, struct err *err)
 	while (calibrate_loads[nr])
 		nr++;
 	c->nr_wanted = (uint32_t)c->nr_rounds * (2 * (uint32_t)nr + 1);
-	for (uint64_t round = 0; round < c->nr_rounds && !code; round++)
+	for (uint64_t round = 0; round < c->nr_rounds && !code; round++) {
 		for (int load = 0; load < nr && !code; load++)
 			for (int detail = 0; detail < NR_DETAILS && !code; detail++)
 				if (!load || detail != DETAIL_SCANS)
 					code = run(c, load, (enum detail)detail, err);
+		c->round_first[round + 1] = c->all.nr;
+	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
 	return code;
@@ -334,7 +337,7 @@ static int scale_prices(struct calibration *c, struct err *err)
 		const struct cost_entry *entry = cost_find(&c->profile.cost, name);
 		char source[160];
 
-		if (!entry || c->profile.fit.term[t].state != FIT_USED)
+		if (!profile_is_fitted(&c->profile, t))
 			continue;
 		snprintf(source, sizeof(source), "%s, scaled by %.3f", entry->source,
 			 exp(sum / nr));
@@ -343,6 +346,45 @@ static int scale_prices(struct calibration *c, struct err *err)
 			return err_set(err, -ENOMEM, "no memory for a cost profile");
 	}
 	return 0;
+}
+
+/*
+ * What a fit cannot know is how much the machine changes from one minute to the next: rounds can.
+ * The error of a price is at least that of the mean of the rounds' own.
+ */
+static int widen_errors(struct calibration *c, struct err *err)
+{
+	double sum[NR_TERMS] = { 0 }, squares[NR_TERMS] = { 0 }, nr = (double)c->nr_rounds;
+	int code = 0;
+
+	for (uint64_t r = 0; r < c->nr_rounds && nr > 1 && !code; r++) {
+		struct episodes round = c->all;
+		struct profile own;
+
+		round.episode += c->round_first[r];
+		round.nr = c->round_first[r + 1] - c->round_first[r];
+		code = profile_copy(&own, &c->profile.cost, err) ?:
+		       profile_fit(&own, &round, NULL);
+		for (int t = 0; t < NR_TERMS && !code; t++) {
+			sum[t] += own.fit.term[t].ns;
+			squares[t] += own.fit.term[t].ns * own.fit.term[t].ns;
+		}
+		profile_release(&own);
+	}
+	if (code == -ENODATA)
+		return 0;	/* too little in a round: the errors of the fit stand */
+	for (int t = 0; t < NR_TERMS && nr > 1 && !code; t++) {
+		const struct cost_entry *e = cost_find(&c->profile.cost, reclaim_terms[t]);
+		double var = fmax(squares[t] - sum[t] * sum[t] / nr, 0) / (nr - 1) / nr;
+		char source[160];
+
+		if (!profile_is_fitted(&c->profile, t) || sqrt(var) <= e->stderr_ns)
+			continue;
+		snprintf(source, sizeof(source), "%s", e->source);
+		code = profile_set(&c->profile, reclaim_terms[t], e->ns, sqrt(var),
+				   "%s, error by rounds", source);
+	}
+	return code;
 }
 
 static int make_profile(struct calibration *c, struct err *err)
@@ -356,7 +398,7 @@ static int make_profile(struct calibration *c, struct err *err)
 		code = run_all(c, err);
 	if (!code)
 		code = fit_tracing(c, err) ?: profile_fit(&c->profile, &c->all, err) ?:
-		       scale_prices(c, err);
+		       scale_prices(c, err) ?: widen_errors(c, err);
 	if (!code)
 		code = profile_set(&c->profile, "lookup.page", lookup.ns, lookup.stderr_ns,
 				   "cached random preads of 4 KiB, getrusage") ?:
@@ -451,7 +493,7 @@ static int calibrate_run(const struct command *self, int argc, char **argv)
 		{ 'o', "output", OPT_TEXT, &c.output, "HOST.db",
 		  "database to put the prices into; made if it is not there" },
 		{ 0, "dir", OPT_TEXT, &c.dir, "DIR",
-		  "where the file that is read goes, 64M (default /var/tmp)" },
+		  "where the file that is read goes, 128M (default /var/tmp)" },
 		{ 0, "rounds", OPT_U64, &c.nr_rounds, "N", "times each workload runs (default 3)" },
 		{ 0, "workload", OPT_TEXT, &workload, "NAME",
 		  "only run one of its workloads, on the file given" },

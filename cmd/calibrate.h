@@ -7,9 +7,9 @@
 
 /* The file that is read, the memory cgroup that it is read in, and 4 KiB reads of a run. */
 enum {
-	CALIBRATE_FILE_PAGES = 16384,
-	CALIBRATE_LIMIT_PAGES = 6144,
-	CALIBRATE_READS = 24000,
+	CALIBRATE_FILE_PAGES = 32768,
+	CALIBRATE_LIMIT_PAGES = 12288,
+	CALIBRATE_READS = 32000,
 };
 
 extern const char *const calibrate_loads[];	/* NULL-terminated */

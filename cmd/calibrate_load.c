@@ -31,7 +31,7 @@ static uint64_t next_page(const char *kind, uint64_t i, uint64_t *seed)
 		return i % CALIBRATE_FILE_PAGES;
 	u = (double)(rand_next(seed) >> 11) * 0x1p-53;
 	/* an odd factor permutes the pages */
-	return (uint64_t)(u * u * u * CALIBRATE_FILE_PAGES) * 0x9e3779b1 % CALIBRATE_FILE_PAGES;
+	return (uint64_t)(u * u * CALIBRATE_FILE_PAGES) * 0x9e3779b1 % CALIBRATE_FILE_PAGES;
 }
 
 static int read_at(int fd, uint64_t page, size_t bytes)
@@ -45,7 +45,7 @@ static int read_at(int fd, uint64_t page, size_t bytes)
 static int run(int fd, const char *kind)
 {
 	const bool large = !strcmp(kind, "readahead");
-	uint64_t seed = 1, step = large ? 16 : 1, nr = large ? 3 * CALIBRATE_FILE_PAGES :
+	uint64_t seed = 1, step = large ? 16 : 1, nr = large ? 2 * CALIBRATE_FILE_PAGES :
 			CALIBRATE_READS;
 	int code = 0;
 

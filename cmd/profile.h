@@ -35,10 +35,10 @@ int profile_load(struct profile *profile, struct store *store, const char *text,
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-/* The operations that make up an episode of reclaim, in the order in which they keep prices. */
+/* The operations of an episode of reclaim, in the order in which they keep prices. */
 enum reclaim_term {
-	TERM_PAGE, TERM_CALL, TERM_FOLIO, TERM_NODE, TERM_SCAN, TERM_REFILL, TERM_ROTATE,
-	TERM_ACTIVATE, TERM_SHRINK, TERM_OBJECT, TERM_WRITE_OUT, NR_TERMS
+	TERM_PAGE, TERM_CALL, TERM_BATCH, TERM_FOLIO, TERM_NODE, TERM_SCAN, TERM_REFILL,
+	TERM_ROTATE, TERM_ACTIVATE, TERM_SHRINK, TERM_OBJECT, TERM_WRITE_OUT, NR_TERMS
 };
 
 extern const char *const reclaim_terms[NR_TERMS];	/* "reclaim.page", ... */
@@ -69,6 +69,9 @@ void episodes_release(struct episodes *episodes);
  * "trace.page" of @profile, put into it in place of what it had.
  */
 int profile_fit(struct profile *profile, const struct episodes *episodes, struct err *err);
+
+/* Its own price, or one that was kept? */
+bool profile_is_fitted(const struct profile *profile, int term);
 
 /* A row per operation on stdout. */
 int profile_print(const struct profile *profile, enum out_format format);

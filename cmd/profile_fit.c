@@ -22,7 +22,8 @@
 #include "cmd/replay.h"
 
 const char *const reclaim_terms[NR_TERMS] = {
-	[TERM_PAGE] = "reclaim.page", [TERM_CALL] = "reclaim.call", [TERM_FOLIO] = "reclaim.folio",
+	[TERM_PAGE] = "reclaim.page", [TERM_CALL] = "reclaim.call",
+	[TERM_BATCH] = "scan.batch", [TERM_FOLIO] = "reclaim.folio",
 	[TERM_NODE] = "reclaim.node", [TERM_SCAN] = "scan.page", [TERM_REFILL] = "refill.page",
 	[TERM_ROTATE] = "rotate.page", [TERM_ACTIVATE] = "activate.page",
 	[TERM_SHRINK] = "shrink.call", [TERM_OBJECT] = "shrink.object",
@@ -73,7 +74,7 @@ static int take_row(struct episodes *e, struct query *query)
 {
 	static const struct { enum reclaim_term term; int column; } from[] = {
 		{ TERM_PAGE, 5 }, { TERM_SCAN, 6 }, { TERM_REFILL, 7 }, { TERM_ROTATE, 8 },
-		{ TERM_ACTIVATE, 9 }, { TERM_SHRINK, 10 }, { TERM_OBJECT, 11 },
+		{ TERM_ACTIVATE, 9 }, { TERM_SHRINK, 10 }, { TERM_OBJECT, 11 }, { TERM_BATCH, 14 },
 	};
 	struct episode *ep = episode_add(e);
 
@@ -245,6 +246,19 @@ static bool term_is_recorded(const struct episodes *e, int term)
 	}
 }
 
+/* What is seldom done comes out as anything: such a price is not taken, but said. */
+static bool is_noise(const struct fit_term *fit, int term)
+{
+	return fit->state == FIT_USED && term >= TERM_SCAN && fit->ns < 2 * fit->stderr_ns;
+}
+
+bool profile_is_fitted(const struct profile *profile, int term)
+{
+	const struct fit_term *fit = &profile->fit.term[term];
+
+	return fit->state == FIT_USED && !is_noise(fit, term);
+}
+
 static int set_price(struct profile *profile, const struct episodes *e, int term, double scale,
 		     double r2)
 {
@@ -255,12 +269,18 @@ static int set_price(struct profile *profile, const struct episodes *e, int term
 	if (!term_is_recorded(e, term))
 		return profile_set(profile, name, 0, NAN, "part of %s: how often was not recorded",
 				   reclaim_terms[TERM_PAGE]);
+	if (is_noise(fit, term) && old)
+		return profile_set(profile, name, old->ns, old->stderr_ns, "as in %s: its own, "
+				   "%.0f +- %.0f ns, is not above its error", profile->name,
+				   fit->ns * scale, fit->stderr_ns * scale);
 	switch (fit->state) {
 	case FIT_USED:
 		return profile_set(profile, name, fit->ns * scale, fit->stderr_ns * scale,
 				   "fitted to %zu episodes, R2 %.3f", profile->fit.nr_samples, r2);
 	case FIT_TIED:
-		return profile_set(profile, name, 0, NAN, "part of %s: the two moved together",
+		return profile_set(profile, name, 0, NAN, term == TERM_SHRINK ?
+				   "part of %s, which makes them" :
+				   "part of %s: the two moved together",
 				   reclaim_terms[fit->with < 0 ? TERM_PAGE : fit->with]);
 	case FIT_AT_ZERO:
 		return profile_set(profile, name, 0, NAN, "held at zero: it came out negative");
@@ -299,6 +319,28 @@ static int fit_episodes(struct profile *profile, const struct episodes *e, struc
 	return code;
 }
 
+/*
+ * No model counts calls of shrinkers: what they took goes to the call of reclaim that made them, as
+ * many as it made in the recording. Their own term keeps it out of the price of pages.
+ */
+static void fold_shrinkers(struct fit *fit, const struct episodes *e)
+{
+	struct fit_term *call = &fit->term[TERM_CALL], *shrink = &fit->term[TERM_SHRINK];
+	double calls = 0;
+
+	for (size_t i = 0; i < e->nr; i++)
+		calls += e->episode[i].count[TERM_SHRINK];
+	if (shrink->state != FIT_USED)
+		return;
+	calls /= (double)e->nr;
+	call->stderr_ns = call->state == FIT_USED ?
+			  hypot(call->stderr_ns, calls * shrink->stderr_ns) :
+			  calls * shrink->stderr_ns;
+	call->ns += calls * shrink->ns;
+	call->state = FIT_USED;
+	*shrink = (struct fit_term){ .state = FIT_TIED, .with = TERM_CALL, .stderr_ns = NAN };
+}
+
 int profile_fit(struct profile *profile, const struct episodes *e, struct err *err)
 {
 	struct fit *fit = &profile->fit;
@@ -311,6 +353,7 @@ int profile_fit(struct profile *profile, const struct episodes *e, struct err *e
 	code = fit_episodes(profile, e, err);
 	if (code)
 		return code;
+	fold_shrinkers(fit, e);
 	scale = fit->fitted_ns > 0 ? fit->measured_ns / fit->fitted_ns : 1;
 	r2 = fit->r2;
 	for (int t = 0; t < NR_TERMS && !code; t++) {
@@ -361,11 +404,12 @@ void profile_tell(FILE *out, const struct profile *profile, const struct episode
 		"R2 %.2f\n", profile->name, fit->nr_samples, fit->nr_left_out, fit->r2);
 	for (int t = 0; t < NR_TERMS; t++)
 		if (fit->term[t].state == FIT_USED && term_is_recorded(e, t))
-			fprintf(out, "  %-15s %9s +- %s\n", reclaim_terms[t],
+			fprintf(out, "  %-15s %9s +- %s%s\n", reclaim_terms[t],
 				format_ns(price, sizeof(price), fit->term[t].ns),
-				format_ns(error, sizeof(error), fit->term[t].stderr_ns));
+				format_ns(error, sizeof(error), fit->term[t].stderr_ns),
+				is_noise(&fit->term[t], t) ? " (not taken)" : "");
 	for (int t = 0; t < NR_TERMS; t++)
-		if (fit->term[t].state == FIT_TIED)
+		if (fit->term[t].state == FIT_TIED && t != TERM_SHRINK)
 			fprintf(out, "  %s moves with %s: the price of that is of both\n",
 				reclaim_terms[t], reclaim_terms[fit->term[t].with < 0 ?
 				TERM_PAGE : fit->term[t].with]);

@@ -26,6 +26,7 @@ static const struct cost_entry builtin[] = {
 	 */
 	{ "reclaim.page", 1040, 350, "memcg reclaim, begin to end, less scan.page" },
 	{ "scan.page", 150, NAN, "assumed: a page that is looked at and put back" },
+	{ "scan.batch", 0, 0, "part of reclaim.page" },
 	{ "refill.page", 150, NAN, "assumed, as scan.page" },
 	{ "activate.page", 150, NAN, "assumed, as scan.page" },
 	{ "rotate.page", 150, NAN, "assumed, as scan.page" },

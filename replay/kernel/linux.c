@@ -721,6 +721,7 @@ static int linux_costs(const struct kernel_model *m, struct replay_cost *out, in
 		{ "fill", "refault.page", c->refaults },
 		{ "lookup", "promote.page", m->n.promoted },
 		{ "scan", "scan.page", c->scanned },
+		{ "scan", "scan.batch", m->n.scan_calls },
 		{ "scan", "refill.page", m->n.refills },
 		{ "scan", "activate.page", c->activated - m->n.promoted },
 		{ "scan", "rotate.page", c->rotated },

@@ -352,6 +352,8 @@ int vm_costs(const struct kernel_model *m, struct replay_cost *out, int max)
 		{ "scan", "scan.page", vm->n.scanned },
 		{ "scan", "deactivate.page", vm->n.deactivated },
 		{ "reclaim", "reclaim.page", vm->n.reclaimed },
+		{ "reclaim", "reclaim.folio", vm->n.reclaimed },
+		{ "reclaim", "reclaim.node", vm->n.reclaimed },	/* as if all were far apart */
 	};
 	int nr = ARRAY_SIZE(costs);
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cpu.sh - the CPU time of reclaim at other sizes, predicted and measured. Each workload is recorded in a
-# memcg of 64 MB, once with all events and once with begin and end of reclaim only; then it really runs at
+# memcg of 32 MB, once with all events and once with begin and end of reclaim only; then it really runs at
 # 48, 96 and 128 MB with begin and end only. Usage:
 #
 #	cpu.sh [--quick] [--only NAME,...] [--rounds N] [--format table|json|csv] [--report]
@@ -14,16 +14,17 @@
 # The machine may be busy: what is measured is CPU time (time off the CPU taken off), episodes of more
 # than five times the median a page (interrupts, a stolen CPU) count as the others, sizes take turns in
 # every round, so that a change of the machine meets them all, and the recordings to predict from are
-# made in the same rounds. Caches and clocks that others disturb remain: they are in the spread.
+# made in the same rounds; cells are medians over the rounds. What others do to caches and clocks
+# remains: it is in the spread, half the distance between the quartiles of the real runs on each side.
 cd "$(dirname "$0")/../.." || exit 4
 export LC_ALL=C
 pagereel=${PAGEREEL:-./pagereel}
-dir=${TRUTH_DIR:-build/truth}/cpu db=$dir/cpu.db base_mb=64 rounds=2 format=table only= report=
-sizes_mb='48 96 128'
+dir=${TRUTH_DIR:-build/truth}/cpu db=$dir/cpu.db base_mb=32 rounds=6 format=table only= report=
+sizes_mb="24 48 64"
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--quick) rounds=1 sizes_mb=48 only=random ;;
+	--quick) rounds=1 sizes_mb=24 only=random ;;
 	--only) only=$2; shift ;;
 	--rounds) rounds=$2; shift ;;
 	--format) format=$2; shift ;;
@@ -38,10 +39,10 @@ sql() { sqlite3 -cmd '.timeout 10000' "$db" "$@"; }
 
 workloads() {
 	cat <<-'END'
-	random|uniform FILE pages=65536 nr=120000 random=1
-	zipf|zipf FILE pages=131072 nr=150000 random=1
-	zipfscan|zipfscan FILE pages=131072 nr=150000 random=1
-	sequential|loop FILE pages=131072 nr=24576 io=16
+	random|uniform FILE pages=24576 nr=40000 random=1
+	zipf|zipf FILE pages=65536 nr=60000 random=1
+	zipfscan|zipfscan FILE pages=49152 nr=60000 random=1
+	sequential|loop FILE pages=65536 nr=12288 io=16
 	END
 }
 
@@ -143,15 +144,19 @@ schema() {
 		pages INTEGER, PRIMARY KEY(workload, memory_pages, source, run));
 	DROP VIEW IF EXISTS cell;
 	CREATE VIEW cell AS
-	WITH real AS (SELECT workload, memory_pages, avg(ns) AS ns, count(*) AS runs, avg(pages) AS pages,
-		100.0 * (max(ns) - min(ns)) / avg(ns) AS spread_pct FROM cpu WHERE source = 'kernel'
-		GROUP BY workload, memory_pages),
-	predicted AS (SELECT workload, memory_pages, source, avg(ns) AS ns, avg(pages) AS pages FROM cpu
-		WHERE source <> 'kernel' GROUP BY workload, memory_pages, source)
-	SELECT p.workload, p.memory_pages / 256 AS mb, p.source, r.ns AS real_ns, r.runs, r.spread_pct,
-		p.ns AS predicted_ns, 100.0 * (p.ns - r.ns) / r.ns AS error_pct,
-		100.0 * (p.pages - r.pages) / r.pages AS pages_error_pct
-	FROM predicted p JOIN real r ON r.workload = p.workload AND r.memory_pages = p.memory_pages;
+	WITH ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY workload,
+		memory_pages, source) AS nr FROM cpu
+		WINDOW w AS (PARTITION BY workload, memory_pages, source ORDER BY ns)),
+	cells AS (SELECT workload, memory_pages, source, max(nr) AS runs, avg(pages) AS pages,
+		avg(ns) FILTER (WHERE 2 * place BETWEEN nr AND nr + 2) AS ns,
+		min(ns) FILTER (WHERE 4 * place >= nr) AS low_ns,
+		min(ns) FILTER (WHERE 4 * place >= 3 * nr) AS high_ns
+		FROM ranked GROUP BY workload, memory_pages, source)
+	SELECT p.workload, p.memory_pages / 256 AS mb, p.source, r.ns AS real_ns, r.runs,
+		50.0 * (r.high_ns - r.low_ns) / r.ns AS spread_pct, p.ns AS predicted_ns,
+		100.0 * (p.ns - r.ns) / r.ns AS error_pct, 100.0 * (p.pages - r.pages) / r.pages AS pages_error_pct
+	FROM cells p JOIN cells r ON r.workload = p.workload AND r.memory_pages = p.memory_pages
+		AND r.source = 'kernel' AND p.source <> 'kernel';
 	END
 }
 
