@@ -50,6 +50,7 @@ struct calibration {
 	uint32_t nr_runs, nr_wanted;
 	struct episodes all;			/* DETAIL_PAGES of every workload */
 	size_t round_first[MAX_ROUNDS + 1];	/* of all, by round */
+	size_t trace_first[NR_DETAILS][MAX_ROUNDS + 1];		/* of tracing */
 	struct episodes tracing[NR_DETAILS];	/* of the random reads */
 	/* sums over the runs, by workload */
 	double truth_ns[MAX_LOADS], truth_pages[MAX_LOADS];
@@ -243,6 +244,8 @@ static int run_all(struct calibration *c, struct err *err)
 				if (!load || detail != DETAIL_SCANS)
 					code = run(c, load, (enum detail)detail, err);
 		c->round_first[round + 1] = c->all.nr;
+		for (int detail = 0; detail < NR_DETAILS; detail++)
+			c->trace_first[detail][round + 1] = c->tracing[detail].nr;
 	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
@@ -254,36 +257,76 @@ static int run_all(struct calibration *c, struct err *err)
 /* 1 of the essay: pages, calls, events of scans, events of pages. */
 enum { TRACE_PAGE, TRACE_CALL, TRACE_VMSCAN, TRACE_EVENT, NR_TRACE };
 
+/* Fits the random reads of rounds @from to before @to. */
+static int fit_tracing_of(const struct calibration *c, uint64_t from, uint64_t to, struct fit *fit,
+			  struct err *err)
+{
+	size_t room = c->tracing[0].nr + c->tracing[1].nr + c->tracing[2].nr, nr = 0;
+	double *duration = calloc(room + 1, sizeof(*duration));
+	double *count = calloc(room * NR_TRACE + 1, sizeof(*count));
+	int code = 0;
+
+	if (!duration || !count)
+		code = err_set(err, -ENOMEM, "no memory for %zu episodes", room);
+	for (int d = 0; d < NR_DETAILS && !code; d++)
+		for (size_t i = c->trace_first[d][from]; i < c->trace_first[d][to]; i++, nr++) {
+			const struct episode *e = &c->tracing[d].episode[i];
+
+			duration[nr] = e->spent_ns;
+			count[nr * NR_TRACE + TRACE_PAGE] = e->count[TERM_PAGE];
+			count[nr * NR_TRACE + TRACE_CALL] = 1;
+			count[nr * NR_TRACE + TRACE_VMSCAN] = e->nr_vmscan;
+			count[nr * NR_TRACE + TRACE_EVENT] = e->nr_page;
+		}
+	if (!code)
+		code = fit_prices(duration, count, nr, NR_TRACE, fit, err);
+	free(duration);
+	free(count);
+	return code;
+}
+
+/* The error of a mean of @nr values by their sum and the sum of their squares. */
+static double mean_error(double sum, double squares, double nr)
+{
+	return nr > 1 ? sqrt(fmax(squares - sum * sum / nr, 0) / (nr - 1) / nr) : 0;
+}
+
+/*
+ * A busy machine changes between the runs that are compared. A price of which that leaves an error
+ * of more than half is not taken: the built-in one, of a quiet machine, is nearer.
+ */
 static int fit_tracing(struct calibration *c, struct err *err)
 {
 	static const char *const names[NR_TRACE] = {
 		[TRACE_VMSCAN] = "trace.vmscan", [TRACE_EVENT] = "trace.page",
 	};
-	size_t nr = c->tracing[0].nr + c->tracing[1].nr + c->tracing[2].nr, at = 0;
-	double *duration = calloc(nr + 1, sizeof(*duration));
-	double *count = calloc(nr * NR_TRACE + 1, sizeof(*count));
-	struct fit fit;
-	int code = duration && count ? 0 : err_set(err, -ENOMEM, "no memory for %zu episodes", nr);
+	double sum[NR_TRACE] = { 0 }, squares[NR_TRACE] = { 0 }, nr = 0, error[NR_TRACE];
+	bool taken = true;
+	struct fit fit, round;
+	int code = fit_tracing_of(c, 0, c->nr_rounds, &fit, err);
 
-	for (int d = 0; d < NR_DETAILS && !code; d++)
-		for (size_t i = 0; i < c->tracing[d].nr; i++, at++) {
-			const struct episode *e = &c->tracing[d].episode[i];
-
-			duration[at] = e->spent_ns;
-			count[at * NR_TRACE + TRACE_PAGE] = e->count[TERM_PAGE];
-			count[at * NR_TRACE + TRACE_CALL] = 1;
-			count[at * NR_TRACE + TRACE_VMSCAN] = e->nr_vmscan;
-			count[at * NR_TRACE + TRACE_EVENT] = e->nr_page;
+	for (uint64_t r = 0; r < c->nr_rounds && !code; r++) {
+		if (fit_tracing_of(c, r, r + 1, &round, NULL))
+			continue;
+		for (int t = 0; t < NR_TRACE; t++) {
+			sum[t] += round.term[t].ns;
+			squares[t] += round.term[t].ns * round.term[t].ns;
 		}
-	if (!code)
-		code = fit_prices(duration, count, nr, NR_TRACE, &fit, err);
-	for (int t = TRACE_VMSCAN; t < NR_TRACE && !code; t++)
-		code = profile_set(&c->profile, names[t], fit.term[t].ns, fit.term[t].stderr_ns,
-				   fit.term[t].state == FIT_USED ?
-				   "random reads with and without these events, %zu episodes" :
-				   "not above zero in %zu episodes", fit.nr_samples);
-	free(duration);
-	free(count);
+		nr++;
+	}
+	for (int t = TRACE_VMSCAN; t < NR_TRACE && !code; t++) {
+		error[t] = fmax(fit.term[t].stderr_ns, mean_error(sum[t], squares[t], nr));
+		taken = taken && fit.term[t].state == FIT_USED && error[t] < 0.5 * fit.term[t].ns;
+	}
+	for (int t = TRACE_VMSCAN; t < NR_TRACE && !code; t++) {
+		double ns = fit.term[t].ns, builtin_ns = cost_ns(cost_profile_builtin(), names[t]);
+
+		code = taken ? profile_set(&c->profile, names[t], ns, error[t],
+					   "random reads with and without these events, %zu "
+					   "episodes", fit.nr_samples) :
+		       profile_set(&c->profile, names[t], builtin_ns, NAN, "built in: too much "
+				   "changed between the runs (%.0f +- %.0f ns)", ns, error[t]);
+	}
 	return code;
 }
 
@@ -375,13 +418,13 @@ static int widen_errors(struct calibration *c, struct err *err)
 		return 0;	/* too little in a round: the errors of the fit stand */
 	for (int t = 0; t < NR_TERMS && nr > 1 && !code; t++) {
 		const struct cost_entry *e = cost_find(&c->profile.cost, reclaim_terms[t]);
-		double var = fmax(squares[t] - sum[t] * sum[t] / nr, 0) / (nr - 1) / nr;
+		double error = mean_error(sum[t], squares[t], nr);
 		char source[160];
 
-		if (!profile_is_fitted(&c->profile, t) || sqrt(var) <= e->stderr_ns)
+		if (!profile_is_fitted(&c->profile, t) || error <= e->stderr_ns)
 			continue;
 		snprintf(source, sizeof(source), "%s", e->source);
-		code = profile_set(&c->profile, reclaim_terms[t], e->ns, sqrt(var),
+		code = profile_set(&c->profile, reclaim_terms[t], e->ns, error,
 				   "%s, error by rounds", source);
 	}
 	return code;

@@ -46,7 +46,8 @@ workloads() {
 	END
 }
 
-unmount() { mountpoint -q "$dir/ext4" && umount "$dir/ext4"; }
+mounted=
+unmount() { [ -n "$mounted" ] && umount "$dir/ext4"; }
 trap unmount EXIT
 trap 'exit 130' INT TERM
 
@@ -60,6 +61,7 @@ place() {
 	loop=$(losetup --direct-io=on -f --show "$img") || return 1
 	mount "$loop" "$dir/ext4" || { losetup -d "$loop"; return 1; }
 	losetup -d "$loop"
+	mounted=1
 	echo 128 >"/sys/block/${loop#/dev/}/queue/read_ahead_kb"
 	[ -e "$dir/ext4/data" ] || { dd if=/dev/urandom of="$dir/ext4/data.new" bs=1M count=512 conv=fsync \
 		status=none && mv "$dir/ext4/data.new" "$dir/ext4/data"; }
@@ -101,6 +103,7 @@ measure() { # NAME MB RUN COMMAND...
 	echo "$name at $mb MB, run $run" >&2
 	capture "$one" "$mb" -e reclaim-cpu -- "$@" || return 1
 	IFS=, read -r ns pages < <(measured "$one" "$mb")
+	[ -n "$ns" ] || { echo "cpu.sh: $name at $mb MB made no reclaim" >&2; return 1; }
 	keep "$name" "$mb" kernel "$run" "$ns" "$pages"
 	[ "$mb" = $base_mb ] || rm -f "$one"*
 }
