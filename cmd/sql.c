@@ -64,10 +64,72 @@ static void suggest_table(struct store *store, struct err *err)
 		free(names[i]);
 }
 
+/* ---- commands of the sqlite3 shell ------------------------------------------------------------ */
+
+/* What can be asked: tables, views, and those that the program brings along. */
+static const char tables_sql[] =
+	"SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view')"
+	" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ?1"
+	" UNION SELECT name, 'virtual' FROM pragma_module_list WHERE name LIKE ?1"
+	" AND (name IN ('page_event', 'page_life') OR name IN"
+	"  (SELECT name FROM event_table WHERE packed)) ORDER BY name";
+static const char schema_sql[] =
+	"SELECT sql || ';' AS sql FROM sqlite_schema WHERE sql IS NOT NULL"
+	" AND (name LIKE ?1 OR tbl_name LIKE ?1)"
+	" UNION ALL SELECT 'CREATE VIRTUAL TABLE ' || m.name || '(' ||"
+	"  (SELECT group_concat(trim(x.name || ' ' || x.type), ', ')"
+	"  FROM pragma_table_xinfo(m.name) x) || ');'"
+	" FROM pragma_module_list m WHERE m.name LIKE ?1 AND (m.name IN ('page_event', 'page_life')"
+	"  OR m.name IN (SELECT name FROM event_table WHERE packed))";
+
+/* Statements as they were written, but nothing that drives the terminal. */
+static void statement_print(const char *text)
+{
+	for (; *text; text++)
+		putchar(iscntrl((unsigned char)*text) && !isspace((unsigned char)*text) ? '?' :
+			*text);
+	putchar('\n');
+}
+
+static int shell_query(struct session *session, const char *sql, const char *pattern,
+		       struct err *err)
+{
+	struct query *query;
+	int code = query_open(session->store, &query, sql, err);
+
+	if (code)
+		return code;
+	query_bind(query, 1, VALUE_OF_TEXT(pattern));
+	if (sql == schema_sql && out_format_is_table(session->format))
+		while ((code = query_step(query, err)) == 1)
+			statement_print(query_text(query, 0));
+	else
+		code = statement_run(session, query, err);
+	query_close(query);
+	return code;
+}
+
+/* ".tables [PATTERN]" and ".schema [PATTERN]"; the rest is the shell's. */
+static int shell_command(struct session *session, const char *line, struct err *err)
+{
+	char word[16] = "", pattern[128] = "%";
+
+	sscanf(line, ".%15[^ \t\r\n;] %127[^ \t\r\n;]", word, pattern);
+	if (!strcmp(word, "tables"))
+		return shell_query(session, tables_sql, pattern, err);
+	if (!strcmp(word, "schema"))
+		return shell_query(session, schema_sql, pattern, err);
+	return err_set(err, -EINVAL, "no command '.%s' here: .tables [NAME], .schema [NAME] or SQL; "
+		       "all others has the sqlite3 shell (sqlite3 RUN.db -cmd '.load ./pagereel')",
+		       word);
+}
+
 static int script_run(struct session *session, const char *sql, struct err *err)
 {
 	int code = 0;
 
+	if (sql[strspn(sql, " \t\r\n")] == '.')
+		return shell_command(session, sql + strspn(sql, " \t\r\n"), err);
 	while (!code && *sql) {
 		struct query *query = NULL;
 
@@ -141,6 +203,11 @@ static char *text_append(char *text, const char *line)
 	return more;
 }
 
+static bool is_quit(const char *line)
+{
+	return !strncmp(line, ".q", 2) || !strncmp(line, ".exit", 5);
+}
+
 /* A prompt for people: an error is shown and the next statement asked for. */
 static int prompt_run(const struct command *self, struct session *session)
 {
@@ -148,17 +215,16 @@ static int prompt_run(const struct command *self, struct session *session)
 	size_t room = 0;
 	int status = 0;
 
-	fprintf(stderr, "End a statement with ';'. "
-		"Tables and views: SELECT name FROM sqlite_schema;\n");
+	fprintf(stderr, "End a statement with ';'. What there is: .tables, .schema NAME, .quit\n");
 	for (;;) {
 		struct err err = { "" };
 		int code;
 
 		fputs(sql ? "     ...> " : "pagereel> ", stderr);
-		if (getline(&line, &room, stdin) < 0 || (!sql && line[0] == '.'))
+		if (getline(&line, &room, stdin) < 0 || (!sql && is_quit(line)))
 			break;
 		sql = text_append(sql, line);
-		if (!sql || (!statement_is_whole(sql) && !is_blank(sql)))
+		if (!sql || (sql[0] != '.' && !statement_is_whole(sql) && !is_blank(sql)))
 			continue;
 		session->nr_results = 0;
 		code = script_run(session, sql, &err);

@@ -12,6 +12,7 @@
  * would drop the locks that this process's other connections hold (POSIX record locks belong to the
  * process).
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -158,6 +159,24 @@ static int clear_side_files(const char *path, bool force, struct err *err)
 	return code;
 }
 
+/* A database of ours, or an empty file: what may be replaced without regret. */
+static bool is_ours(const char *path)
+{
+	static const char magic[16] = "SQLite format 3";	/* with its NUL */
+	enum { APPLICATION_AT = 68, HEAD_BYTES = APPLICATION_AT + 4 };
+	uint8_t head[HEAD_BYTES];
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t bytes = fd < 0 ? -1 : read(fd, head, sizeof(head));
+	uint32_t application;
+
+	if (fd >= 0)
+		close(fd);
+	if (bytes < (ssize_t)sizeof(head) || memcmp(head, magic, sizeof(magic)))
+		return bytes == 0;
+	memcpy(&application, head + APPLICATION_AT, sizeof(application));
+	return ntohl(application) == STORE_APPLICATION_ID;
+}
+
 static int replace_existing(const char *path, struct err *err)
 {
 	struct stat st;
@@ -169,6 +188,9 @@ static int replace_existing(const char *path, struct err *err)
 			       "target, or remove the link)", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EEXIST, "cannot replace '%s': not a regular file", path);
+	if (!is_ours(path))
+		return err_set(err, -EEXIST, "cannot replace '%s': it is no pagereel database (use "
+			       "another name, or remove it yourself)", path);
 	if (unlink(path))
 		return err_sys(err, -errno, "cannot replace '%s'", path);
 	return 0;
@@ -183,8 +205,8 @@ static int create_failed(const char *path, int error, struct err *err)
 	if (!lstat(path, &st) && S_ISLNK(st.st_mode))
 		return err_set(err, -ELOOP, "cannot create '%s': it is a symbolic link (name its "
 			       "target, or remove the link)", path);
-	return err_set(err, -EEXIST, "cannot create '%s': it exists already (use --force to replace "
-		       "it, or another name)", path);
+	return err_set(err, -EEXIST, "cannot create '%s': it exists already (use %sanother name)",
+		       path, is_ours(path) ? "--force to replace it, or " : "");
 }
 
 static long env_id(const char *name)
@@ -313,8 +335,14 @@ static int register_tables(struct store *store, struct err *err)
 		rc = tally_register(store->db);
 	if (!rc)
 		rc = distribution_register(store->db);
-	if (!rc)
-		rc = episode_register(store->db);
+	return rc ? store_fail(store, rc, err, "cannot open") : 0;
+}
+
+/* Last of all, because it stands before a view of the same name in the file. */
+static int hide_slow_views(struct store *store, struct err *err)
+{
+	int rc = episode_register(store->db);
+
 	return rc ? store_fail(store, rc, err, "cannot open") : 0;
 }
 
@@ -397,6 +425,8 @@ int store_create(struct store **out, const char *path, unsigned int flags, struc
 		code = check_identity(path, &made, err);
 	if (!code)
 		code = configure_cache(store, err);
+	if (!code)
+		code = hide_slow_views(store, err);
 	if (code) {
 		store_free(store);
 		if (!lstat(path, &made))
@@ -556,6 +586,8 @@ int store_open(struct store **out, const char *path, unsigned int flags, struct 
 		code = configure_cache(store, err);
 	if (!code)
 		code = register_tables(store, err);
+	if (!code)
+		code = hide_slow_views(store, err);
 	if (code)
 		store_free(store);
 	else

@@ -155,3 +155,20 @@ setup() {
 	grep -q 'syntax error' "$BATS_TEST_TMPDIR/out"
 	grep -q '^43' "$BATS_TEST_TMPDIR/out"
 }
+
+
+@test "the sqlite3 shell's .tables and .schema are answered, with the virtual tables; others are named" {
+	run ./pagereel sql --format csv "$db" .tables
+	[ "$status" = 0 ]
+	for name in capture,table reclaim_episode,view page_event,virtual page_life,virtual; do
+		grep -qx "$name" <<< "$output"
+	done
+	run ./pagereel sql "$db" '.schema gap'
+	[ "$status" = 0 ]
+	[[ $output = *"CREATE TABLE gap("*"CREATE INDEX gap_by_end"* ]]
+	[[ $(./pagereel sql "$db" '.schema page_event') = *"page_event(capture_id INTEGER"* ]]
+	run ./pagereel sql "$db" .mode
+	[ "$status" = 2 ]
+	[[ $output = *".tables"*"sqlite3 shell"* ]]
+	printf '.tables gap\n.quit\n' | ./pagereel sql "$db" | grep -q '^gap '
+}

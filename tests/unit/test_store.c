@@ -117,19 +117,41 @@ static void header_names_the_program_and_version(void **state)
 static void existing_file_is_refused_without_force(void **state)
 {
 	struct err err = { 0 };
+	struct store *store = create();
+
+	store_close(store, NULL);
+	assert_int_equal(store_create(&store, path, 0, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "--force"));
+	assert_int_equal(store_create(&store, path, STORE_FORCE, NULL), 0);
+	store_close(store, NULL);
+	write_file(path, "");
+	assert_int_equal(store_create(&store, path, STORE_FORCE, NULL), 0);
+	store_close(store, NULL);
+}
+
+static void what_is_no_database_of_ours_is_not_replaced_even_with_force(void **state)
+{
+	struct err err = { 0 };
 	struct store *store;
 	char line[16] = "";
+	sqlite3 *db;
 	FILE *file;
 
 	write_file(path, "precious");
 	assert_int_equal(store_create(&store, path, 0, &err), -EEXIST);
-	assert_non_null(strstr(err.text, "--force"));
+	assert_null(strstr(err.text, "--force"));
+	err.text[0] = '\0';
+	assert_int_equal(store_create(&store, path, STORE_FORCE, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "no pagereel database"));
 	file = fopen(path, "r");
 	assert_non_null(fgets(line, sizeof(line), file));
 	fclose(file);
 	assert_string_equal(line, "precious");
-	assert_int_equal(store_create(&store, path, STORE_FORCE, NULL), 0);
-	store_close(store, NULL);
+	unlink(path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE theirs(x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(store_create(&store, path, STORE_FORCE, &err), -EEXIST);
 }
 
 static void symlink_is_refused_even_with_force(void **state)
@@ -628,6 +650,7 @@ int main(void)
 		TEST(closed_database_is_one_private_file),
 		TEST(header_names_the_program_and_version),
 		TEST(existing_file_is_refused_without_force),
+		TEST(what_is_no_database_of_ours_is_not_replaced_even_with_force),
 		TEST(symlink_is_refused_even_with_force),
 		TEST(planted_log_beside_the_path_is_refused),
 		TEST(foreign_files_are_named_as_such),

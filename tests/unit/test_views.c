@@ -301,6 +301,7 @@ static void one_pass_gives_the_episodes_of_the_view(void **state)
 	uint64_t seed = 3;
 	int ts = 1000;
 
+	expect("SELECT count(*) FROM temp.sqlite_schema WHERE name = 'reclaim_episode'", "1");
 	run("BEGIN");
 	for (int i = 0; i < 3000; i++) {
 		const char *kind = names[rand_next(&seed) % 4];
