@@ -110,5 +110,6 @@ extern const char sql_analyze_slab[];
 extern const char sql_analyze_summary[];
 extern const char sql_analyze_who[];
 extern const char sql_analyze_validate_recorded[];
+extern const char sql_analyze_warm[];
 
 #endif

@@ -37,8 +37,17 @@ page AS MATERIALIZED (
 		sum(pages) FILTER (WHERE op IN ('delete', 'evict', 'truncate')) AS left_pages
 	FROM page_event GROUP BY capture_id
 ),
-evicted AS (
-	SELECT capture_id, sum(pages) AS evicted_pages FROM eviction GROUP BY capture_id
+life AS MATERIALIZED (
+	SELECT capture_id, sum(pages) FILTER (WHERE op = 'evict') AS evicted_pages,
+		sum(pages) FILTER (WHERE op IN ('read', 'fault')) AS asked_pages,
+		sum(warm_pages) FILTER (WHERE op IN ('read', 'fault')) AS warm_pages
+	FROM page_life GROUP BY capture_id
+),
+-- Nothing seen is 0 where it would have been recorded, else unknown.
+seen AS (
+	SELECT capture_id, max(iif(name = 'mm_filemap_add_to_page_cache', 0, NULL)) AS added_pages,
+		max(iif(name = 'mm_filemap_delete_from_page_cache', 0, NULL)) AS deleted_pages
+	FROM event_type WHERE stored_as <> 'missing' GROUP BY capture_id
 ),
 slab AS (
 	SELECT capture_id, count(*) AS nr_shrinker_calls, sum(duration_ns) AS shrinker_ns,
@@ -80,14 +89,19 @@ SELECT c.id AS capture_id, c.source, c.input, c.kernel_release,
 	(SELECT comm FROM task WHERE capture_id = c.id AND pid = t.pid ORDER BY first_ts_ns DESC LIMIT 1)
 		AS top_comm,
 	t.spent_ns AS top_ns,
-	p.filled_pages, p.left_pages, e.evicted_pages, d.accesses, d.footprint_pages,
+	coalesce(p.filled_pages, n.added_pages) AS filled_pages,
+	coalesce(p.left_pages, n.deleted_pages) AS left_pages,
+	coalesce(e.evicted_pages, iif(p.left_pages, 0, NULL), n.deleted_pages) AS evicted_pages,
+	e.asked_pages, iif(p.filled_pages OR n.added_pages = 0, e.warm_pages, NULL) AS warm_pages,
+	d.accesses, d.footprint_pages,
 	s.nr_shrinker_calls, s.shrinker_ns, s.nr_objects_freed, f.nr_flushes, f.flush_ns,
 	w.throttled_ns, a.nr_results, a.nr_models, v.events_lost, v.coverage_pct
 FROM capture c
 LEFT JOIN reclaim r ON r.capture_id = c.id
 LEFT JOIN top t ON t.capture_id = c.id
 LEFT JOIN page p ON p.capture_id = c.id
-LEFT JOIN evicted e ON e.capture_id = c.id
+LEFT JOIN life e ON e.capture_id = c.id
+LEFT JOIN seen n ON n.capture_id = c.id
 LEFT JOIN slab s ON s.capture_id = c.id
 LEFT JOIN flush f ON f.capture_id = c.id
 LEFT JOIN waited w ON w.capture_id = c.id

@@ -6,11 +6,12 @@ episode AS (
 	UNION ALL
 	SELECT capture_id, pid, duration_ns, nr_reclaimed FROM kswapd_run
 ),
--- Sums by task without a sort (schema/tally.c), in one pass in the order of the chunks.
+-- Sums by task without a sort (schema/tally.c), in one pass in the order of the chunks. Requests end
+-- where the file ends, which reads run past.
 page AS MATERIALIZED (
 	SELECT capture_id, tally(pid, pages) FILTER (WHERE op IN ('read', 'fault', 'write')) AS requested,
 		tally(pid, pages) FILTER (WHERE op = 'add') AS filled
-	FROM page_event GROUP BY capture_id
+	FROM page_life GROUP BY capture_id
 ),
 part(capture_id, pid, episodes, reclaim_ns, nr_reclaimed, nr_requested, nr_filled, throttled_ns,
 		dirty_wait_ns) AS (

@@ -50,8 +50,13 @@ struct import_result {
 	uint64_t nr_unparsed;
 	uint64_t example_line[IMPORT_EXAMPLES];
 	char example[IMPORT_EXAMPLES][IMPORT_EXAMPLE_BYTES];
+	uint64_t nr_backward;	/* events before the one before them, of the same CPU */
+	uint64_t first_backward;	/* the first: its number, from 1 */
 	/* cache traces */
 	uint64_t nr_distinct_ids;
+	uint64_t nr_words;	/* ids that are no numbers */
+	uint64_t word_line;	/* of the first */
+	char word[IMPORT_EXAMPLE_BYTES];
 };
 
 /*

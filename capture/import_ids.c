@@ -176,9 +176,14 @@ static int oracle_block(struct ids *ids, const uint8_t *block, size_t bytes, str
 	for (; at + RECORD_BYTES <= bytes; at += RECORD_BYTES) {
 		struct oracle_record r = oracle_load(block + at);
 		uint64_t ts_ns = r.time_s * 1000000000ULL;
-		int ret = ids_add(ids, r.id, ts_ns < ids->event.ts_ns ? ids->event.ts_ns : ts_ns,
-				  err);
+		int ret;
 
+		if (ts_ns < ids->event.ts_ns) {
+			import_note_backward(ids->sink->result,
+					     ids->sink->result->nr_events + 1);
+			ts_ns = ids->event.ts_ns;
+		}
+		ret = ids_add(ids, r.id, ts_ns, err);
 		if (ret)
 			return ret;
 	}
@@ -232,18 +237,36 @@ static uint64_t word_hash(const char *word, size_t bytes)
 	return rand_next(&hash);
 }
 
-static uint64_t word_id(const char *word, size_t bytes)
+static uint64_t word_id(const char *word, size_t bytes, bool *is_number)
 {
 	uint64_t number = 0;
 
+	*is_number = true;
 	for (size_t i = 0; i < bytes; i++) {
 		unsigned int digit = (unsigned int)(word[i] - '0');
 
-		if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+		if (digit > 9 || number > (UINT64_MAX - digit) / 10) {
+			*is_number = false;
 			return word_hash(word, bytes);
+		}
 		number = number * 10 + digit;
 	}
 	return number;
+}
+
+void import_note_backward(struct import_result *result, uint64_t number)
+{
+	if (!result->nr_backward++)
+		result->first_backward = number;
+}
+
+static void note_word(struct import_result *result, uint64_t line_number, const char *word,
+		      size_t bytes)
+{
+	if (result->nr_words++)
+		return;
+	result->word_line = line_number;
+	snprintf(result->word, sizeof(result->word), "%.*s", (int)bytes, word);
 }
 
 void import_note_unparsed(struct import_result *result, uint64_t line_number, const char *line)
@@ -259,6 +282,8 @@ void import_note_unparsed(struct import_result *result, uint64_t line_number, co
 static int ids_line(struct ids *ids, char *line, size_t bytes, uint64_t number, struct err *err)
 {
 	struct import_result *result = ids->sink->result;
+	bool is_number;
+	uint64_t id;
 
 	while (bytes && isspace((unsigned char)line[bytes - 1]))
 		bytes--;
@@ -272,7 +297,10 @@ static int ids_line(struct ids *ids, char *line, size_t bytes, uint64_t number, 
 		import_note_unparsed(result, number, line);
 		return 0;
 	}
-	return ids_add(ids, word_id(line, bytes), result->nr_events * 1000, err);
+	id = word_id(line, bytes, &is_number);
+	if (!is_number)
+		note_word(result, number, line, bytes);
+	return ids_add(ids, id, result->nr_events * 1000, err);
 }
 
 int import_ids(struct import_sink *sink, struct err *err)

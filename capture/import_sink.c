@@ -96,6 +96,8 @@ static int event_count(struct import_sink *sink, struct import_cpu *cpu, uint64_
 
 	if (!result->nr_events++ || ts_ns < result->first_ts_ns)
 		result->first_ts_ns = ts_ns;
+	if (ts_ns < cpu->last_ts_ns)
+		import_note_backward(result, result->nr_events);
 	if (ts_ns > result->last_ts_ns)
 		result->last_ts_ns = ts_ns;
 	cpu->last_ts_ns = ts_ns;

@@ -83,6 +83,8 @@ static inline bool import_stopped(const struct import_sink *sink)
 
 /* Counts a line that says nothing known and keeps the first few. */
 void import_note_unparsed(struct import_result *result, uint64_t line_number, const char *line);
+/* Counts an event that is earlier than the one before it: the @number-th, from 1. */
+void import_note_backward(struct import_result *result, uint64_t number);
 
 /* trace.dat: opens and reads the formats. */
 struct dat;

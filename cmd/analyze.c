@@ -224,6 +224,8 @@ static int analyze_run(const struct command *self, int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'c', "capture", OPT_TEXT, &capture, "ID", "a capture, or all (the first)" },
 		{ 'f', "format", OPT_FORMAT, &args.format, "FORMAT", "table, csv, json or ndjson" },
+		{ 's', "size", OPT_BYTES, &args.size_bytes, "SIZE",
+		  "validate: the memory of the recorded tasks" },
 		{ 'l', "list", OPT_FLAG, &list, NULL, "list the analyses" },
 		{ 0 },
 	};
@@ -240,6 +242,8 @@ static int analyze_run(const struct command *self, int argc, char **argv)
 	args.analysis = analysis_find(nr > 1 ? argv[1] : "summary", NULL);
 	if (!args.analysis)
 		return complain_unknown(self, argv[1]);
+	if (args.size_bytes && strcmp(args.analysis->name, "validate"))
+		return cmd_usage(self, "--size belongs to validate");
 	code = analyze_store(&args, argv[0], capture, &err);
 	if (code < 0)
 		return cmd_fail(self, code, &err);

@@ -13,6 +13,7 @@ struct analyze_args {
 	struct store *store;	/* writable if the analysis needs it */
 	enum out_format format;
 	struct value capture;	/* VALUE_NONE: all */
+	uint64_t size_bytes;	/* validate: in place of the recorded limit; 0: not given */
 };
 
 /* Opens @sql with :capture bound. */
@@ -36,5 +37,13 @@ int analyze_summary_print(const struct analyze_args *args, uint64_t *nr_rows, st
 int analyze_compare_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_mrc_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
 int analyze_validate_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err);
+
+/* Below this share of pages asked for, a cache that was warm at the start misleads nobody. */
+enum { WARM_PCT = 5 };
+
+/* That share in a capture, in percent; NAN: not known. */
+int warm_pct_read(struct store *store, int64_t capture_id, double *pct, struct err *err);
+/* Says so if it is large. */
+bool warm_print(double pct);
 
 #endif

@@ -140,6 +140,8 @@ static void cost_print(const struct query *query)
 static void pages_print(const struct query *query)
 {
 	int64_t left_pages = row_int(query, "left_pages");
+	int64_t asked_pages = row_int(query, "asked_pages");
+	int64_t warm_pages = row_int(query, "warm_pages");
 	char text[32];
 
 	if (!row_is_null(query, "accesses")) {
@@ -151,12 +153,20 @@ static void pages_print(const struct query *query)
 		return;
 	fact("page cache");
 	printf("%s pages filled", COUNT("filled_pages"));
-	if (left_pages) {
+	if (row_is_null(query, "left_pages")) {
+		printf(", evictions n/a (mm_filemap_delete_from_page_cache)");
+	} else {
 		left_pages -= row_int(query, "evicted_pages");
 		out_value_text(text, sizeof(text), OUT_COUNT, VALUE_OF_INT(left_pages));
 		printf(", %s evicted, %s truncated", COUNT("evicted_pages"), text);
 	}
 	printf("\n");
+	if (warm_pages * 100 < asked_pages * WARM_PCT || !warm_pages)
+		return;
+	fact("warm cache");
+	printf("%.1f%% of the pages asked for were in the cache before the capture began\n"
+	       "  %-14s(they show no fill, and no memcg of the capture is charged for them)\n",
+	       100.0 * (double)warm_pages / (double)asked_pages, "");
 }
 
 static void others_print(const struct query *query)

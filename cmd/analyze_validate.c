@@ -31,6 +31,7 @@ struct validation {
 	struct grid_result result;
 	struct counter counters[MAX_COUNTERS];
 	int nr_counters;
+	double warm_pct;
 };
 
 /* ---- which model ----------------------------------------------------------------------------- */
@@ -267,6 +268,9 @@ static void print_verdict(const struct validation *v)
 	else
 		printf("\n%s gives fills %+.2f%% against the recording: NOT faithful here; its "
 		       "what-ifs are estimates of that error at best.\n", name, error);
+	printf("refaults: workingset_refault_file of the memcg, and the model's pages with a "
+	       "shadow entry;\nthe view refault counts otherwise (docs/schema.md).\n");
+	warm_print(v->warm_pct);
 	if (strcmp(v->info.completeness, "complete"))
 		printf("The stream is %s (%.2f%% of what happened).\n", v->info.completeness,
 		       v->info.coverage_pct);
@@ -274,8 +278,9 @@ static void print_verdict(const struct validation *v)
 
 /* ---- the analysis ---------------------------------------------------------------------------- */
 
-static int prepare(struct validation *v, struct value capture, struct err *err)
+static int prepare(struct validation *v, const struct analyze_args *args, struct err *err)
 {
+	struct value capture = args->capture;
 	int ret = demand_stream_get(v->store, capture.type == VALUE_INT ? capture.i : 0, &v->info,
 				    err);
 
@@ -288,13 +293,16 @@ static int prepare(struct validation *v, struct value capture, struct err *err)
 	if (!ret)
 		ret = replay_memcg_path(v->store, v->info.capture_id, v->path, sizeof(v->path),
 					err);
+	if (!ret)
+		ret = warm_pct_read(v->store, v->info.capture_id, &v->warm_pct, err);
 	if (ret)
 		return ret;
+	if (args->size_bytes)
+		v->around.context.limit_pages = args->size_bytes / PAGE_BYTES;
 	if (v->around.context.limit_pages >= UINT32_MAX)
 		return err_set(err, -ENODATA, "this capture does not name a memcg limit: there is "
-			       "no recorded size to replay at (record with pagereel capture "
-			       "--memory SIZE, or replay at a size you know: pagereel replay "
-			       "RUN.db -M SIZE)");
+			       "no recorded size to replay at (give it with --size SIZE, or record "
+			       "with pagereel capture --memory SIZE)");
 	if (!v->info.has_hits)
 		return err_set(err, -ENODATA, "this capture shows no hits (fills-only): its own "
 			       "model cannot be fed with it");
@@ -304,7 +312,7 @@ static int prepare(struct validation *v, struct value capture, struct err *err)
 int analyze_validate_print(const struct analyze_args *args, uint64_t *nr_rows, struct err *err)
 {
 	struct validation v = { .store = args->store };
-	int ret = prepare(&v, args->capture, err);
+	int ret = prepare(&v, args, err);
 
 	if (!ret)
 		ret = list_pids(&v, err);

@@ -398,6 +398,20 @@ static int fills_only_print(const struct diagnosis *d, struct err *err)
 	return ret;
 }
 
+/* No rule looks at what was cached before; who reads "ok" should know. */
+static int warm_note(const struct diagnosis *d, struct err *err)
+{
+	double pct;
+	int ret;
+
+	if (d->capture.type != VALUE_INT)
+		return 0;
+	ret = warm_pct_read(d->store, d->capture.i, &pct, err);
+	if (!ret)
+		warm_print(pct);
+	return ret;
+}
+
 static int table_print(const struct diagnosis *d, struct err *err)
 {
 	size_t number = 0;
@@ -408,7 +422,7 @@ static int table_print(const struct diagnosis *d, struct err *err)
 	if (d->o->all)
 		others_print(d);
 	summary_print(d);
-	return fills_only_print(d, err);
+	return fills_only_print(d, err) ?: warm_note(d, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

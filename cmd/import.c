@@ -191,6 +191,28 @@ static void unparsed_print(const struct command *self, const char *path,
 	}
 }
 
+/* What was taken, but may not be what was meant. */
+static void doubts_print(const struct command *self, const char *path,
+			 const struct import_result *r)
+{
+	char text[4 * sizeof(r->word)];
+
+	fflush(stdout);
+	out_text_escape(text, sizeof(text), r->word, strlen(r->word), NULL);
+	if (r->nr_words)
+		fprintf(stderr,
+			"pagereel %s: '%s': %" PRIu64 " of %" PRIu64 " ids are no numbers, the "
+			"first '%s' in line %" PRIu64 "; each was taken as a name (is it a list of "
+			"ids?)\n",
+			self->name, path, r->nr_words, r->nr_events, text, r->word_line);
+	if (r->nr_backward)
+		fprintf(stderr,
+			"pagereel %s: '%s': %" PRIu64 " event%s earlier than the one before, the "
+			"first is event %" PRIu64 " (sort the input by time)\n",
+			self->name, path, r->nr_backward, r->nr_backward > 1 ? "s are" : " is",
+			r->first_backward);
+}
+
 static int input_check(const char *db, const char *path, enum import_format format, struct err *err)
 {
 	enum import_format found;
@@ -223,6 +245,7 @@ static int import_all(const struct command *self, const char *db, char *const *p
 		if (!quiet && shared->result.capture_id)
 			result_print(paths[i], &shared->result);
 		unparsed_print(self, paths[i], &shared->result);
+		doubts_print(self, paths[i], &shared->result);
 		if (ret)
 			return cmd_fail(self, ret, &err);
 	}

@@ -64,12 +64,12 @@ static void suggest_table(struct store *store, struct err *err)
 		free(names[i]);
 }
 
-/* ---- commands of the sqlite3 shell ------------------------------------------------------------ */
+/* ---- commands of the sqlite3 shell ----------------------------------------------------------- */
 
 /* What can be asked: tables, views, and those that the program brings along. */
 static const char tables_sql[] =
-	"SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view')"
-	" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ?1"
+	"SELECT name, type FROM pragma_table_list WHERE schema = 'main'"
+	" AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ?1"
 	" UNION SELECT name, 'virtual' FROM pragma_module_list WHERE name LIKE ?1"
 	" AND (name IN ('page_event', 'page_life') OR name IN"
 	"  (SELECT name FROM event_table WHERE packed)) ORDER BY name";
@@ -119,8 +119,9 @@ static int shell_command(struct session *session, const char *line, struct err *
 		return shell_query(session, tables_sql, pattern, err);
 	if (!strcmp(word, "schema"))
 		return shell_query(session, schema_sql, pattern, err);
-	return err_set(err, -EINVAL, "no command '.%s' here: .tables [NAME], .schema [NAME] or SQL; "
-		       "all others has the sqlite3 shell (sqlite3 RUN.db -cmd '.load ./pagereel')",
+	return err_set(err, -EINVAL,
+		       "no command '.%s' here: .tables [NAME], .schema [NAME] or SQL; all others "
+		       "has the sqlite3 shell (sqlite3 RUN.db -cmd '.load ./pagereel')",
 		       word);
 }
 
@@ -215,7 +216,8 @@ static int prompt_run(const struct command *self, struct session *session)
 	size_t room = 0;
 	int status = 0;
 
-	fprintf(stderr, "End a statement with ';'. What there is: .tables, .schema NAME, .quit\n");
+	fprintf(stderr,
+		"End a statement with ';'. What there is: .tables, .schema NAME, .quit\n");
 	for (;;) {
 		struct err err = { "" };
 		int code;

@@ -33,7 +33,7 @@
 enum {
 	BLOCK_PAGES = 64,
 	MAX_RUN_PAGES = 1 << 20,
-	UNKNOWN_SIZE_PAGES = 512,	/* of a request in a file of unknown size, at most */
+	UNKNOWN_SIZE_PAGES = 512,	/* of a request in a file of which nothing is known, at most */
 	GOES_ON_PAGES = 32,		/* that were there already may be left out of a run */
 };
 #define MAX_INDEX (1ULL << 62)
@@ -53,6 +53,11 @@ struct stream {
 	uint64_t read_index, read_end;
 	size_t read;		/* number + 1 */
 	uint64_t add_end, run;	/* run 0: has added none */
+};
+
+/* Where a file ends, in pages: its size, or what was added to it if that is more or all that is known. */
+struct file_end {
+	uint64_t size_pages, added_pages;
 };
 
 /* Things by (u32, u64), numbered from 1 by the map. */
@@ -132,7 +137,7 @@ struct page_life *page_life_new(void)
 	ok = index_init(&life->blocks, sizeof(struct block));
 	ok &= index_init(&life->folios, sizeof(struct folio));
 	ok &= index_init(&life->streams, sizeof(struct stream));
-	ok &= index_init(&life->files, sizeof(uint64_t));
+	ok &= index_init(&life->files, sizeof(struct file_end));
 	if (ok && life->readers && life->read_files && life->kswapds)
 		return life;
 	page_life_free(life);
@@ -156,11 +161,11 @@ void page_life_free(struct page_life *life)
 
 int page_life_file(struct page_life *life, uint32_t file_id, uint64_t size_bytes)
 {
-	uint64_t *pages = index_get(&life->files, 0, file_id);
+	struct file_end *end = index_get(&life->files, 0, file_id);
 
-	if (!pages)
+	if (!end)
 		return -ENOMEM;
-	*pages = size_bytes / 4096 + (size_bytes % 4096 != 0);
+	end->size_pages = size_bytes / 4096 + (size_bytes % 4096 != 0);
 	return 0;
 }
 
@@ -214,17 +219,7 @@ static uint32_t nr_bits(uint64_t word)
 
 /* ---- the survey ------------------------------------------------------------------------------ */
 
-static uint32_t pages_to_end(const struct page_life *life, const struct page_event *e)
-{
-	const uint64_t *size_pages = index_find(&life->files, 0, e->file_id);
-	uint64_t left = UNKNOWN_SIZE_PAGES;
-
-	if (size_pages)
-		left = *size_pages > e->page_index ? *size_pages - e->page_index : 0;
-	return e->pages < left ? e->pages : (uint32_t)left;
-}
-
-/* This read's pages end at the end of its file; the one before may end where this one begins. */
+/* The read before may end where this one begins. */
 static int survey_read(struct page_life *life, const struct page_event *e)
 {
 	struct stream *stream = index_get(&life->streams, e->file_id, e->pid);
@@ -244,7 +239,7 @@ static int survey_read(struct page_life *life, const struct page_event *e)
 	if (stream->read && stream->read_end == end && stream->read_index < e->page_index)
 		life->read_pages[stream->read - 1] =
 			(uint32_t)(e->page_index - stream->read_index);
-	life->read_pages[life->nr_reads++] = pages_to_end(life, e);
+	life->read_pages[life->nr_reads++] = e->pages;
 	stream->read = life->nr_reads;
 	stream->read_index = e->page_index;
 	stream->read_end = end;
@@ -254,6 +249,12 @@ static int survey_read(struct page_life *life, const struct page_event *e)
 static int survey_move(struct page_life *life, const struct page_event *e, bool comes)
 {
 	struct span span = span_of(e->file_id, e->page_index, e->pages);
+	struct file_end *end = comes ? index_get(&life->files, 0, e->file_id) : NULL;
+
+	if (comes && !end)
+		return -ENOMEM;
+	if (comes && e->page_index < MAX_INDEX && e->page_index + e->pages > end->added_pages)
+		end->added_pages = e->page_index + e->pages;
 
 	while (span_next(&span)) {
 		struct block *block = span_block(life, &span);
@@ -284,14 +285,28 @@ int page_life_survey(struct page_life *life, const struct page_event *e)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* At most @pages from @e's first on: requests run past the end of the file. */
+static uint32_t pages_to_end(const struct page_life *life, const struct page_event *e,
+			     uint32_t pages)
+{
+	const struct file_end *file = index_find(&life->files, 0, e->file_id);
+	uint64_t end = e->page_index + UNKNOWN_SIZE_PAGES;
+
+	if (file)
+		end = file->size_pages > file->added_pages ? file->size_pages :
+							     file->added_pages;
+	if (end <= e->page_index)
+		return 0;
+	return pages < end - e->page_index ? pages : (uint32_t)(end - e->page_index);
+}
+
 static void step_use(struct page_life *life, const struct page_event *e, struct life_row *row)
 {
 	struct span span;
 
 	if (e->op == PAGE_OP_READ && life->read < life->nr_reads)
 		row->pages = life->read_pages[life->read++];
-	else
-		row->pages = pages_to_end(life, e);
+	row->pages = pages_to_end(life, e, row->pages);
 	span = span_of(e->file_id, e->page_index, row->pages);
 	while (span_next(&span)) {
 		struct block *block = index_find(&life->blocks, span.file_id, span.number);

@@ -391,21 +391,23 @@ SELECT capture_id, ts_ns, cpu, pid, 'dirty', NULL, 'balance_dirty_pages', NULL, 
 FROM balance_dirty_pages WHERE pause > 0;
 
 -- Needs page_event (.load ./pagereel). Eviction or truncation? By who deleted: kswapd or a task
--- inside reclaim evicts; whoever recorded the event has flagged it.
+-- inside reclaim evicts; whoever recorded the event has flagged it. stands_for: see refault.
 DROP VIEW IF EXISTS eviction;
 CREATE VIEW eviction AS
-SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, pfn
+SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, pfn, sample_mask + 1 AS stands_for
 FROM page_event
 WHERE op IN ('evict', 'delete') AND (op = 'evict' OR flags & 2 OR (capture_id, pid) IN
 	(SELECT capture_id, pid FROM mm_vmscan_kswapd_wake
 	UNION SELECT capture_id, pid FROM task WHERE comm LIKE 'kswapd%'));
 
 -- Needs page_life. An add of a folio that was evicted before, by its first page. distance_pages:
--- pages evicted since.
+-- pages evicted since. A stream that was thinned by page index has a row for one of stands_for:
+-- sum(pages * stands_for) estimates the whole, and is exact where that is 1.
 DROP VIEW IF EXISTS refault;
 CREATE VIEW refault AS
 SELECT capture_id, ts_ns, cpu, pid, file_id, page_index, pages, evicted_ns,
-	ts_ns - evicted_ns AS away_ns, distance_pages
+	ts_ns - evicted_ns AS away_ns, distance_pages * (sample_mask + 1) AS distance_pages,
+	sample_mask + 1 AS stands_for
 FROM page_life WHERE op = 'add' AND evicted_ns IS NOT NULL;
 
 -- How much of what happened was recorded; coverage_pct is NULL if a gap does not say how many it

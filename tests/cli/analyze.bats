@@ -339,3 +339,43 @@ recording() {
 	[ "$status" = 0 ]
 	[[ $output = *"miss ratio by memory"* ]]
 }
+
+# Reads of one page each of WARM pages that nobody added, and one of 256 pages in a file of four.
+warm_trace() { # WARM
+	awk -v warm="$1" 'BEGIN {
+		for (i = 0; i < 4; i++)
+			printf "app-10 [000] ..... 1.%06d: mm_filemap_add_to_page_cache: dev 8:1 ino b pfn=0x%x ofs=%d order=0\n", n++, i, i * 4096
+		printf "app-10 [000] ..... 1.%06d: mm_filemap_get_pages: dev=8:1 ino=b ofs=0-1048575\n", n++
+		for (i = 0; i < warm; i++)
+			printf "app-10 [000] ..... 1.%06d: mm_filemap_get_pages: dev=8:1 ino=a ofs=%d-%d\n", n++, i * 4096, i * 4096 + 4095
+	}' >"$BATS_TEST_TMPDIR/warm.txt"
+	./pagereel import -q --force -o "$db" "$BATS_TEST_TMPDIR/warm.txt"
+}
+
+@test "a cache that was warm before the capture is said to be, by the summary and by doctor" {
+	db=$BATS_TEST_TMPDIR/warm.db
+	warm_trace 12
+	[ "$(./pagereel analyze "$db" --format json | jq -c '.[0] | [.asked_pages, .warm_pages]')" = '[16,12]' ]
+	[[ $(./pagereel analyze "$db") = *"75.0% of the pages asked for were in the cache before"* ]]
+	[[ $(./pagereel doctor "$db") = *"75.0% of the pages asked for were in the cache before"* ]]
+	warm_trace 0
+	[[ $(./pagereel analyze "$db") != *"in the cache before"* ]]
+	[[ $(./pagereel doctor "$db") != *"in the cache before"* ]]
+}
+
+@test "who: a request that runs past the end of its file counts to the end" {
+	db=$BATS_TEST_TMPDIR/warm.db
+	warm_trace 3
+	[ "$(./pagereel analyze "$db" who --format json | jq '.[0].requested_pages')" = 7 ]
+}
+
+@test "summary: no eviction is 0 where it would have been seen, else n/a" {
+	db=$BATS_TEST_TMPDIR/warm.db
+	warm_trace 0
+	[ "$(./pagereel analyze "$db" --format json | jq '.[0].evicted_pages')" = null ]
+	[[ $(./pagereel analyze "$db") = *"4 pages filled, evictions n/a"* ]]
+	./pagereel sql --write "$db" "INSERT INTO event_type(capture_id, system, name, stored_as, nr_events)
+		VALUES (1, 'filemap', 'mm_filemap_delete_from_page_cache', 'page_chunk', 0)" >/dev/null
+	[ "$(./pagereel analyze "$db" --format json | jq '.[0].evicted_pages')" = 0 ]
+	[[ $(./pagereel analyze "$db") = *"4 pages filled, 0 evicted, 0 truncated"* ]]
+}

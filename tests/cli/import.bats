@@ -188,6 +188,19 @@ recording() {
 	[[ $output = *"2 of 3 lines not understood"*"line 2: 2 3"*"line 3: 4,5"* ]]
 }
 
+@test "ids that are words, and events out of order, are taken with a warning that counts them" {
+	printf '1\nfoo\n2\nbar\n' >"$BATS_TEST_TMPDIR/ids"
+	run ./pagereel import -q -o "$db" "$BATS_TEST_TMPDIR/ids"
+	[ "$status" = 0 ]
+	[[ $output = *"2 of 4 ids are no numbers, the first 'foo' in line 2"* ]]
+	printf 'a-1 [000] ..... 5.000000: x_y: n=1\na-1 [000] ..... 4.000000: x_y: n=2\n' >"$BATS_TEST_TMPDIR/text"
+	run ./pagereel import -q --force -o "$db" -f text "$BATS_TEST_TMPDIR/text"
+	[ "$status" = 0 ]
+	[[ $output = *"1 event is earlier than the one before, the first is event 2"* ]]
+	run ./pagereel import -q --force -o "$db" $data/linux-6.12-classic.dat
+	[ -z "$output" ]
+}
+
 @test "a trace of known hit ratio: a loop over n pages hits all at n and, under LRU, none below" {
 	for i in 1 2 3; do seq 1000; done >"$BATS_TEST_TMPDIR/loop.txt"
 	import "$BATS_TEST_TMPDIR/loop.txt"

@@ -71,7 +71,10 @@ setup() {
 	echo precious >"$t/out.db"
 	run ./pagereel merge -o "$t/out.db" "$t/a.db"
 	[ "$status" = 4 ]
-	[[ $output = *"exists already"*"--force"* ]]
+	[[ $output = *"exists already"* ]]
+	run ./pagereel merge --force -o "$t/out.db" "$t/a.db"
+	[ "$status" = 4 ]
+	[[ $output = *"no pagereel database"* ]]
 	[ "$(cat "$t/out.db")" = precious ]
 	echo text >"$t/bad.db"
 	run ./pagereel merge -o "$t/new.db" "$t/a.db" "$t/bad.db"

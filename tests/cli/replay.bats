@@ -169,5 +169,5 @@ setup() {
 @test "a stream of no limited memcg cannot be validated, and it says why" {
 	run ./pagereel analyze "$db" validate
 	[ "$status" = 3 ]
-	[[ $output = *'does not name a memcg limit'*'-M SIZE'* ]]
+	[[ $output = *'does not name a memcg limit'*'--size SIZE'* ]]
 }

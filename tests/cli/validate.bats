@@ -82,3 +82,15 @@ age() { # flags deactivated
 	[ "$(recorded scanned)" = "" ]
 	[ "$(recorded evictions)" = "" ]
 }
+
+@test "an imported recording is validated at the size that --size gives" {
+	./pagereel import -q -o "$db" tests/data/linux-6.12-classic.dat
+	run ./pagereel analyze "$db" validate
+	[ "$status" = 3 ]
+	[[ $output = *"--size SIZE"* ]]
+	run ./pagereel analyze "$db" validate --size 64M --format json
+	[ "$status" = 0 ]
+	jq -e 'map(select(.counter == "fills")) | .[0].memory_pages == 16384 and .[0].replayed > 0' <<< "$output"
+	run ./pagereel analyze "$db" who --size 64M
+	[ "$status" = 2 ]
+}

@@ -123,8 +123,9 @@ static void same(const char *got, const char *wanted)
 	"clipped AS (SELECT p.*, CASE WHEN op NOT IN ('read', 'fault', 'map', 'write') THEN pages" \
 	" WHEN op = 'read' AND lead(page_index + pages) OVER w = page_index + pages" \
 	"  AND lead(page_index) OVER w > page_index THEN lead(page_index) OVER w - page_index" \
-	" ELSE max(min(page_index + pages, coalesce((size_bytes + 4095) / 4096, page_index + 512))" \
-	"  - page_index, 0) END AS nr" \
+	" ELSE max(min(page_index + pages, coalesce(nullif(max(coalesce((size_bytes + 4095) / 4096, 0)," \
+	"  coalesce((SELECT max(page_index + pages) FROM page_event a WHERE a.op = 'add'" \
+	"  AND a.file_id = p.file_id), 0)), 0), page_index + 512)) - page_index, 0) END AS nr" \
 	" FROM page_event p LEFT JOIN file f ON f.id = p.file_id" \
 	" WINDOW w AS (PARTITION BY p.capture_id, pid, op, file_id ORDER BY ts_ns))," \
 	"gone AS (SELECT c.*, (c.capture_id, ts_ns) IN (SELECT capture_id, ts_ns FROM eviction) AS" \
