@@ -469,15 +469,24 @@ static void fault_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 	}
 }
 
-/* Fault-around maps what is there; on x86 its page table entries start out accessed. */
+/*
+ * Fault-around maps what is there and not mapped yet; on x86 its page table entries start out
+ * accessed.
+ */
 static void map_pages(struct kernel_model *m, uint32_t page, uint32_t run)
 {
 	uint16_t mapped = PG_MAPPED | (page_file(m, page)->no_recency ? 0 : PG_YOUNG);
 
 	m->lru_gen.mapped = true;
-	for (uint32_t i = 0; i < run; i++, page++)
-		if (m->pages[page].flags & PG_RESIDENT)
-			m->pages[folio_head(m, page)].flags |= mapped;
+	for (uint32_t i = 0; i < run; i++, page++) {
+		uint32_t head;
+
+		if (!(m->pages[page].flags & PG_RESIDENT))
+			continue;
+		head = folio_head(m, page);
+		if (!(m->pages[head].flags & PG_MAPPED))
+			m->pages[head].flags |= mapped;
+	}
 }
 
 static void readahead_pages(struct kernel_model *m, uint32_t page, uint32_t run)
