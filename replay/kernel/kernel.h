@@ -201,12 +201,12 @@ struct linux_params {
 	bool insert_second;		/* new folios: second oldest of four generations */
 	bool protect_full;		/* a folio with all its counts is always protected */
 	bool age_only;			/* a pass that aged does not evict */
+	uint64_t nr_superblocks;	/* empty ones, polled in each slab pass of a machine */
+	uint64_t superblock_ns;		/* one poll of one */
 	/* zones.c only */
 	bool zoned;
 	uint64_t dma32_bytes;		/* most that lies between 16 MB and 4 GB */
 	uint64_t min_free_bytes;	/* vm.min_free_kbytes; 0: as the kernel sets it */
-	uint64_t nr_superblocks;	/* polled in each slab pass */
-	uint64_t superblock_ns;		/* one poll of one */
 };
 
 struct scan_control {
@@ -229,6 +229,7 @@ struct kernel_counts {
 	uint64_t node_switches;		/* of them, in another xarray node than the one before */
 	uint32_t last_node;
 	uint64_t scan_calls, reclaim_calls, drains, stat_flushes, over_limit;
+	uint64_t superblocks_polled;	/* in reclaim of a machine */
 };
 
 /* mglru.c */
@@ -255,7 +256,7 @@ struct kswapd {
 
 /* zones.c */
 struct zones_counts {
-	uint64_t slab_passes, superblocks_polled;
+	uint64_t slab_passes;
 	uint64_t wakes, loops;		/* of kswapd; loops: starts at priority 12 */
 	uint64_t kswapd_reclaimed, kswapd_ns;
 	uint64_t direct_reclaims;

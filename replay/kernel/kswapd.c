@@ -23,6 +23,11 @@
  * taking kswapd_page for each page it looks at: a program that allocates faster gets below min,
  * and reclaims itself.
  *
+ * Behind each pass comes one over all shrinkers (shrink_slab() of the root memcg), one of which
+ * every superblock has: that they are empty is found only by asking. superblocks says how many
+ * there are, superblock what it takes to ask one; 4.8 and later do it once for the node, 3.2 for
+ * each zone (zones.c).
+ *
  * What is neither free nor page cache of the replayed tasks (the kernel, slab, anonymous pages)
  * is taken from the samples of the capture's context, by the time they were taken.
  *
@@ -110,7 +115,7 @@ static void run_pass(struct kernel_model *m, const struct watermarks *marks)
 	shrink_node(m, &sc);
 	scanned = m->n.c.scanned - scanned;
 	k->nr_reclaimed += sc.nr_reclaimed;
-	k->next_ns += scanned * m->p.kswapd_page_ns;
+	k->next_ns += scanned * m->p.kswapd_page_ns + m->p.nr_superblocks * m->p.superblock_ns;
 	k->priority = sc.priority;
 	if ((m->gen ? sc.nr_reclaimed : scanned) < sc.nr_to_reclaim || !sc.nr_reclaimed)
 		k->priority--;

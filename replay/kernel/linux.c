@@ -743,9 +743,16 @@ static int linux_costs(const struct kernel_model *m, struct replay_cost *out, in
 		{ "stats_flush", "stats_flush.call", m->n.stat_flushes },
 	};
 
-	for (int i = 0; i < (int)ARRAY_SIZE(all) && i < max; i++)
+	int nr = (int)ARRAY_SIZE(all);
+
+	for (int i = 0; i < nr && i < max; i++)
 		out[i] = all[i];
-	return (int)ARRAY_SIZE(all);
+	if (!m->p.kswapd || !m->p.nr_superblocks)
+		return nr;
+	if (nr < max)
+		out[nr] = (struct replay_cost){ "slab", "shrink.superblock",
+						m->n.superblocks_polled };
+	return nr + 1;
 }
 
 #define LINUX(NAME, SYMBOL, CREATE, TITLE, VERSION)						\
@@ -763,16 +770,6 @@ const struct kernel_ops linux_##SYMBOL##_ops = {						\
 	.destroy = linux_destroy,								\
 }
 
-static int zones_costs(const struct kernel_model *m, struct replay_cost *out, int max)
-{
-	int nr = linux_costs(m, out, max);
-
-	if (nr < max)
-		out[nr] = (struct replay_cost){ "slab", "shrink.superblock",
-						zones_counts(m)->superblocks_polled };
-	return nr + 1;
-}
-
 const struct kernel_ops linux_3_2_ops = {
 	.name = "linux-3.2",
 	.title = "lists, watermarks and slab passes by zone: the size is the machine's memory",
@@ -782,7 +779,7 @@ const struct kernel_ops linux_3_2_ops = {
 	.create = zones_create,
 	.feed = linux_feed,
 	.counters = linux_counters,
-	.costs = zones_costs,
+	.costs = linux_costs,
 	.destroy = linux_destroy,
 };
 

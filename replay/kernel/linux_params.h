@@ -89,7 +89,11 @@
 	{ "watermark_scale", PARAM_U64, P(watermark_scale), "10", 1, 3000, "1/10000",		\
 	  "vm.watermark_scale_factor", NULL },							\
 	{ "kswapd_page", PARAM_NS, P(kswapd_page_ns), TIME, 0, 1e9, "ns",			\
-	  "time that kswapd takes to look at a page; 0: none", NULL }
+	  "time that kswapd takes to look at a page; 0: none", NULL },				\
+	{ "superblocks", PARAM_U64, P(nr_superblocks), "0", 0, 1e6, NULL,			\
+	  "empty ones, asked in each pass of a machine's reclaim", NULL },			\
+	{ "superblock", PARAM_NS, P(superblock_ns), "47ns", 0, 1e9, "ns",			\
+	  "time to ask one", NULL }
 
 /* Multi-gen LRU's own. INSERT, PROTECT: since 6.7 and backports. AGE: stop after aging, 6.8. */
 #define MGLRU_PARAMS(INSERT, PROTECT, AGE)							\

@@ -240,6 +240,8 @@ void shrink_node(struct kernel_model *m, struct scan_control *sc)
 		shrink_lruvec(m, sc);
 	}
 	shrink_shadow_nodes(m);
+	if (m->p.kswapd)	/* a memcg has a bitmap of its shrinkers that are not empty */
+		m->n.superblocks_polled += m->p.nr_superblocks;
 }
 
 void snapshot_refaults(struct kernel_model *m)

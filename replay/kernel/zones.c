@@ -357,7 +357,7 @@ static void shrink_zone(struct kernel_model *m, struct scan_control *sc, int i)
 static void slab_pass(struct kernel_model *m)
 {
 	m->zones->n.slab_passes++;
-	m->zones->n.superblocks_polled += m->p.nr_superblocks;
+	m->n.superblocks_polled += m->p.nr_superblocks;
 }
 
 /* ---- kswapd ---------------------------------------------------------------------------------- */

@@ -175,9 +175,56 @@ static void the_flusher_is_woken_by_the_share_of_dirty_pages_in_a_memcg_of_v2(vo
 	assert_true(written(&context, "on", 9000) > 0);
 }
 
+/* "shrink.superblock" of a stream of 60 000 pages; UINT64_MAX: not counted. */
+static uint64_t superblocks_polled(const char *name, const char *kswapd, const char *superblocks)
+{
+	const struct kernel_ops *ops = find(name);
+	char options[1024] __attribute__((aligned(16)));
+	struct kernel_config config = { .capacity_pages = MEMORY, .nr_ids = IDS,
+					.params = options };
+	struct replay_cost costs[GRID_MAX_COSTS];
+	uint64_t polled = UINT64_MAX;
+	struct kernel_model *m;
+	int code = 0, nr;
+
+	assert_int_equal(params_defaults(ops->params, options, NULL), 0);
+	assert_int_equal(params_set(ops->params, options, name, "kswapd", kswapd, NULL), 0);
+	assert_int_equal(params_set(ops->params, options, name, "superblocks", superblocks, NULL),
+			 0);
+	m = ops->create(&config, &code, NULL);
+	assert_non_null(m);
+	for (uint32_t page = 0; page < 60000; page++) {
+		const struct demand_block block = { .nr = 1, .page = &page };
+
+		assert_int_equal(ops->feed(m, &block, NULL, NULL), 0);
+	}
+	nr = ops->costs(m, costs, GRID_MAX_COSTS);
+	assert_in_range(nr, 1, GRID_MAX_COSTS);
+	for (int i = 0; i < nr; i++)
+		if (!strcmp(costs[i].operation, "shrink.superblock"))
+			polled = costs[i].count;
+	ops->destroy(m);
+	return polled;
+}
+
+static void a_machines_reclaim_asks_every_superblock_a_memcgs_none(void **state)
+{
+	static const char *const names[] = { "linux-6.18", "linux-6.1", "linux-mglru" };
+
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		uint64_t thousand = superblocks_polled(names[k], "on", "1000");
+
+		assert_true(thousand >= 1000 && thousand < 1000 * 60000);
+		assert_int_equal(thousand % 1000, 0);
+		assert_true(superblocks_polled(names[k], "off", "1000") == UINT64_MAX);
+		assert_true(superblocks_polled(names[k], "on", "0") == UINT64_MAX);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_machines_reclaim_asks_every_superblock_a_memcgs_none),
 		cmocka_unit_test(kswapd_keeps_free_memory_between_low_and_high),
 		cmocka_unit_test(a_kswapd_that_is_too_slow_is_helped_at_min),
 		cmocka_unit_test(what_the_machine_used_otherwise_is_not_available),
