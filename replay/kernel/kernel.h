@@ -133,6 +133,14 @@ struct readers {
 	struct open_file open[OPEN_FILES_MAX];
 };
 
+/* Pages that are being read, and locked so long: reclaim lets them be. */
+struct in_flight {
+	uint32_t page, end;
+	uint64_t until_ns;
+};
+
+enum { IN_FLIGHT_MAX = 8 };	/* the latest windows */
+
 /* 64 neighbouring slots of a file's xarray, as many as one of its nodes holds. */
 struct xa_node {
 	uint64_t shadows;	/* bit per slot */
@@ -308,6 +316,9 @@ struct kernel_model {
 	bool large;		/* folios of more than one page exist */
 	uint32_t max_order;
 	uint32_t ra_pages, io_pages;
+	struct in_flight in_flight[IN_FLIGHT_MAX];
+	uint32_t nr_windows;	/* so far; the latest are in in_flight[] */
+	uint64_t flight_until_ns;	/* of all of them */
 	uint64_t metadata_bytes;
 };
 
@@ -536,6 +547,22 @@ static inline void demand_page(struct kernel_model *m, uint32_t page)
 int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
 		   uint32_t task);
 void readahead_release(struct kernel_model *m);
+
+/* Is @page still being read? */
+static inline bool page_in_flight(const struct kernel_model *m, uint32_t page)
+{
+	uint32_t nr = m->nr_windows < IN_FLIGHT_MAX ? m->nr_windows : IN_FLIGHT_MAX;
+
+	if (m->now_ns >= m->flight_until_ns)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct in_flight *f = &m->in_flight[i];
+
+		if (page - f->page < f->end - f->page && m->now_ns < f->until_ns)
+			return true;
+	}
+	return false;
+}
 
 /* dirty_limit.c. After a page was dirtied: wakes the flusher if that is too many. */
 extern const char *const dirty_limits[];	/* names of enum dirty_limit_mode */

@@ -72,6 +72,7 @@ static bool charge_slow(struct kernel_model *m, uint64_t pages, enum charge_mode
 			return false;
 		if (freed && pages <= COSTLY_PAGES)
 			continue;
+		m->nr_windows = 0;	/* by now they have been read */
 		if (--retries)
 			continue;
 		/* The kernel would kill a task here; a replay goes on above the limit. */

@@ -39,6 +39,8 @@
 
 #include "replay/kernel/kernel.h"
 
+enum { FLIGHT_NS = 200000 };
+
 static bool resident(const struct kernel_model *m, uint32_t page)
 {
 	return m->pages[page].flags & PG_RESIDENT;
@@ -94,6 +96,24 @@ static uint64_t page_index(struct kernel_model *m, uint32_t page)
 	return e->first_index + (page - e->first_id);
 }
 
+/*
+ * A folio is added to a window that is being read: it is locked until the device is done, or until
+ * the reader has waited for it. Where the record does not tell how long a wait is: FLIGHT_NS.
+ */
+static void take_off(struct kernel_model *m, uint32_t page, uint32_t nr)
+{
+	struct in_flight *f = &m->in_flight[(m->nr_windows - 1) % IN_FLIGHT_MAX];
+	uint64_t until_ns = m->now_ns + (m->waits.wait_ns ? m->waits.wait_ns : FLIGHT_NS);
+
+	if (m->nr_windows && f->end == page && f->until_ns == until_ns) {
+		f->end += nr;
+		return;
+	}
+	m->flight_until_ns = until_ns;
+	m->in_flight[m->nr_windows++ % IN_FLIGHT_MAX] = (struct in_flight){
+		.page = page, .end = page + nr, .until_ns = until_ns };
+}
+
 /* Single pages; those that are there are left out. The one @lookahead before the end is marked. */
 static void ra_unbounded(struct kernel_model *m, uint32_t page, uint32_t nr, uint32_t lookahead)
 {
@@ -106,6 +126,7 @@ static void ra_unbounded(struct kernel_model *m, uint32_t page, uint32_t nr, uin
 			continue;
 		if (!fill_folio(m, page, 0, FILL_NORETRY))
 			return;
+		take_off(m, page, 1);
 		if (page == mark)
 			m->pages[page].flags |= PG_READAHEAD;
 	}
@@ -149,6 +170,7 @@ static void ra_order(struct kernel_model *m, struct open_file *f)
 
 		if (any_resident(m, page, nr) || !fill_folio(m, page, order, FILL_NORETRY))
 			break;
+		take_off(m, page, nr);
 		if (index == (mark_index & ~(uint64_t)(nr - 1)))
 			m->pages[page].flags |= PG_READAHEAD;
 		page += nr;
@@ -447,12 +469,29 @@ static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t
 	return page;
 }
 
+/* The slots of m->in_flight[] that were filled since there had been @before windows. */
+static uint32_t windows_since(const struct kernel_model *m, uint32_t before)
+{
+	uint32_t slots = 0;
+
+	for (; before != m->nr_windows; before++)
+		slots |= 1U << before % IN_FLIGHT_MAX;
+	return slots;
+}
+
+/* The reader has waited for the windows in @slots. */
+static void land(struct kernel_model *m, uint32_t slots)
+{
+	for (; slots; slots &= slots - 1)
+		m->in_flight[__builtin_ctz(slots)].until_ns = 0;
+}
+
 /* read(2) of @run pages with the readahead that it causes. 0 or -ENOMEM. */
 int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
 		   uint32_t task)
 {
 	struct readers *r = file_readers(m, file);
-	uint32_t end = page + run;
+	uint32_t end = page + run, sync_windows = 0;
 	struct open_file *f;
 
 	if (!r)
@@ -462,12 +501,17 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 	while (page < end) {
 		bool fresh = !resident(m, page);
 
-		if (fresh)
+		if (fresh) {
+			uint32_t before = m->nr_windows;
+
 			sync_ra(m, f, page, end - page);
+			sync_windows |= windows_since(m, before);
+		}
 		if (!resident(m, page))
 			fill_folio(m, page, 0, 0);
 		page = read_batch(m, f, page, end, fresh);
 	}
+	land(m, sync_windows);
 	r->recent_page[r->nr_reads % RECENT_READS] = end - 1;
 	return 0;
 }

@@ -16,10 +16,11 @@
  * An active page is deactivated whether it is referenced or not, and keeps the mark: one more
  * access activates it again.
  *
- * From the inactive tail: a clean unmapped page goes, referenced or not. A mapped one that was
- * touched once stays and is marked, touched twice it is activated. A dirty one is set aside to the
- * active list and flagged to be rotated to the tail when it has been written (the kernel's file
- * pages are written by flushers, never by the reclaiming task).
+ * From the inactive tail: a page that is still being read is locked, and stays. A clean unmapped
+ * one goes, referenced or not. A mapped one that was touched once stays and is marked, touched
+ * twice it is activated. A dirty one is set aside to the active list and flagged to be rotated to
+ * the tail when it has been written (the kernel's file pages are written by flushers, never by the
+ * reclaiming task).
  */
 #include "replay/kernel/kernel.h"
 
@@ -94,7 +95,7 @@ static enum verdict judge(struct kernel_model *m, uint32_t page)
 /* Looks at one folio, which is off the list. Returns the pages reclaimed. */
 static uint32_t shrink_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	enum verdict verdict = judge(m, page);
+	enum verdict verdict = page_in_flight(m, page) ? KEEP : judge(m, page);
 
 	if (verdict == RECLAIM) {
 		reclaim_folio(m, page, pages);
