@@ -18,24 +18,37 @@
 struct setting {
 	uint64_t memory_bytes;
 	uint64_t swappiness;
-	int kernel;			/* 0: linux-2.4, 1: linux-2.5 */
-	uint64_t kernel_2_4_bytes, kernel_2_5_bytes;
+	int kernel;			/* of kernels[] */
+	uint64_t kernel_2_4_bytes, kernel_2_5_bytes, kernel_bytes;
+	uint64_t stale_stats_ns, stats_phase_ns;
 	double base_s;			/* the run without a miss */
 	double seek_ms;			/* one miss */
 };
 
-static const char *const kernels[] = { "linux-2.4", "linux-2.5", NULL };
+enum { LINUX_2_4, LINUX_2_5, LINUX_6_18, LINUX_MGLRU };
+
+static const char *const kernels[] = {
+	[LINUX_2_4] = "linux-2.4", [LINUX_2_5] = "linux-2.5", [LINUX_6_18] = "linux-6.18",
+	[LINUX_MGLRU] = "linux-mglru", "linux-6.12", "linux-6.1", "linux-mglru-6.1", NULL
+};
 
 #define S(field) offsetof(struct setting, field)
 static const struct param setting_table[] = {
-	{ "memory", PARAM_BYTES, S(memory_bytes), "40M", 16 * MIB, 1e12, "bytes", "of the machine",
+	{ "memory", PARAM_BYTES, S(memory_bytes), "40M", 4 * MIB, 1e12, "bytes", "of the machine",
 	  NULL },
 	{ "kernel", PARAM_ENUM, S(kernel), "linux-2.5", 0, 0, NULL, "model", kernels },
-	{ "swappiness", PARAM_U64, S(swappiness), "60", 0, 100, NULL, "of linux-2.5", NULL },
+	{ "swappiness", PARAM_U64, S(swappiness), "60", 0, 200, NULL,
+	  "of linux-2.5 (up to 100) and later", NULL },
 	{ "kernel_2_4", PARAM_BYTES, S(kernel_2_4_bytes), "14M", 0, 1e12, "bytes",
 	  "of memory on no list", NULL },
 	{ "kernel_2_5", PARAM_BYTES, S(kernel_2_5_bytes), "15872K", 0, 1e12, "bytes",
 	  "of memory on no list", NULL },
+	{ "kernel_size", PARAM_BYTES, S(kernel_bytes), "15872K", 0, 1e12, "bytes",
+	  "of memory on no list, later kernels", NULL },
+	{ "stale_stats", PARAM_NS, S(stale_stats_ns), "0", 0, 1e12, "ns",
+	  "period of the memcg statistics flush, later kernels; 0: always exact", NULL },
+	{ "stats_phase", PARAM_NS, S(stats_phase_ns), "0", 0, 1e12, "ns",
+	  "the first flush, from the start; 0: half a period", NULL },
 	{ "base", PARAM_DOUBLE, S(base_s), "800", 1, 1e6, "s", "run without a miss", NULL },
 	{ "seek", PARAM_DOUBLE, S(seek_ms), "9", 0, 1e4, "ms", "one miss", NULL },
 	{ 0 }
@@ -57,19 +70,46 @@ struct cell {
 };
 
 static int set_text(const struct kernel_ops *ops, void *model, const char *name, uint64_t value,
-		    struct err *err)
+		    const char *unit, struct err *err)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	snprintf(text, sizeof(text), "%llu%s", (unsigned long long)value, unit);
 	return params_set(ops->params, model, ops->name, name, text, err);
+}
+
+/* The kernels of 2002: the size is the machine's memory. */
+static int set_2002(const struct setting *s, const struct kernel_ops *ops, void *model,
+		    struct err *err)
+{
+	int ret = set_text(ops, model, "kernel", s->kernel == LINUX_2_4 ? s->kernel_2_4_bytes :
+			   s->kernel_2_5_bytes, "", err);
+
+	return ret || s->kernel == LINUX_2_4 ? ret :
+		set_text(ops, model, "swappiness", s->swappiness, "", err);
+}
+
+/* Those of today: the size is a memcg's limit. */
+static int set_modern(const struct setting *s, const struct kernel_ops *ops, void *model,
+		      struct err *err)
+{
+	const struct { const char *name; uint64_t value; const char *unit; } params[] = {
+		{ "swap", 1, "" }, { "swappiness", s->swappiness, "" },
+		{ "reserve", s->kernel_bytes, "" }, { "stale_stats", s->stale_stats_ns, "ns" },
+		{ "stats_phase", s->stats_phase_ns, "ns" },
+	};
+	int ret = params_set(ops->params, model, ops->name, "readahead", "random", err);
+
+	for (size_t i = 0; i < ARRAY_SIZE(params) && !ret; i++)
+		ret = set_text(ops, model, params[i].name, params[i].value,
+			       params[i].unit, err);
+	return ret;
 }
 
 static int run_cell(const struct setting *s, const struct osdb_params *osdb, struct cell *cell,
 		    struct err *err)
 {
 	const struct kernel_ops *ops = find_model(kernels[s->kernel]);
-	uint64_t kernel = s->kernel ? s->kernel_2_5_bytes : s->kernel_2_4_bytes;
 	void *model;
 	int ret;
 
@@ -80,9 +120,8 @@ static int run_cell(const struct setting *s, const struct osdb_params *osdb, str
 		return -ENOMEM;
 	ret = params_defaults(ops->params, model, err);
 	if (!ret)
-		ret = set_text(ops, model, "kernel", kernel, err);
-	if (!ret && s->kernel)
-		ret = set_text(ops, model, "swappiness", s->swappiness, err);
+		ret = s->kernel <= LINUX_2_5 ? set_2002(s, ops, model, err) :
+					       set_modern(s, ops, model, err);
 	if (!ret)
 		ret = osdb_run(ops, model, s->memory_bytes / PAGE_BYTES, osdb, &cell->osdb, err);
 	free(model);
@@ -204,32 +243,6 @@ static const struct out_column modern_columns[] = {
 	{ "swapped_out_60", "swapped out at 60", OUT_COUNT, false },
 };
 
-/* @exact: statistics always fresh, as in a run of an hour; else as after a start. */
-static int run_modern(uint64_t memory_pages, uint64_t reserve_bytes, uint64_t swappiness,
-		      bool exact, const struct osdb_params *osdb, struct osdb_result *r,
-		      struct err *err)
-{
-	const struct kernel_ops *ops = find_model("linux-6.18");
-	void *model = ops ? calloc(1, ops->params_bytes) : NULL;
-	int ret;
-
-	if (!model)
-		return err_set(err, ops ? -ENOMEM : -ENOENT, "cannot make model 'linux-6.18'");
-	ret = params_defaults(ops->params, model, err);
-	if (!ret)
-		ret = set_text(ops, model, "swap", 1, err);
-	if (!ret)
-		ret = set_text(ops, model, "swappiness", swappiness, err);
-	if (!ret)
-		ret = set_text(ops, model, "reserve", reserve_bytes, err);
-	if (!ret && exact)
-		ret = set_text(ops, model, "stale_stats", 0, err);
-	if (!ret)
-		ret = osdb_run(ops, model, memory_pages, osdb, r, err);
-	free(model);
-	return ret;
-}
-
 static int modern(struct case_report *report, const struct setting *base,
 		  const struct osdb_params *osdb, struct err *err)
 {
@@ -241,14 +254,17 @@ static int modern(struct case_report *report, const struct setting *base,
 		char item[16];
 
 		for (int i = 0; i < NR_MODERN && !ret; i++) {
-			struct osdb_result r;
+			struct setting s = *base;
+			struct cell cell;
 
-			ret = run_modern(reported[size].mib * 256ULL, base->kernel_2_5_bytes,
-					 modern_swappiness[i], true, osdb, &r, err);
-			values[i] = round(base->base_s + base->seek_ms / 1000 *
-					  (r.burst_misses + r.file_misses + r.swap_misses));
+			s.memory_bytes = reported[size].mib * (uint64_t)MIB;
+			s.kernel = LINUX_6_18;
+			s.kernel_bytes = s.kernel_2_5_bytes;
+			s.swappiness = modern_swappiness[i];
+			ret = run_cell(&s, osdb, &cell, err);
+			values[i] = round(cell.seconds);
 			if (modern_swappiness[i] == 60)
-				values[NR_MODERN] = r.swapped_out_pages;
+				values[NR_MODERN] = cell.osdb.swapped_out_pages;
 		}
 		snprintf(item, sizeof(item), "%dM", reported[size].mib);
 		if (!ret)
@@ -258,15 +274,21 @@ static int modern(struct case_report *report, const struct setting *base,
 }
 
 /*
- * Measured on 6.18.5 with swap on zram: misses in percent; 9 MB idle, burst 24 MB, 16 MB at random.
+ * Measured by tests/live/swappiness.sh on 6.18.44: misses in percent at swappiness 0, 60 and 100, and
+ * how far the five runs of each lie apart.
  */
-static const struct { int limit_mib; double measured_pct[3]; } live[] = {
-	{ 14, { 69.5, 16.7, 15.3 } }, { 18, { 44.5, 4.4, 3.2 } }, { 22, { 23.4, 4.3, 2.2 } },
-	{ 26, { 0.33, 0.33, 0.33 } }, { 30, { 0.33, 0.33, 0.33 } },
+enum { NR_LIVE_SWAPPINESS = 3, NR_PHASES = 8 };
+
+static const struct live_cell {
+	bool cyclic;
+	int limit_mib;
+	double measured_pct[NR_LIVE_SWAPPINESS];
+	double least_pct[NR_LIVE_SWAPPINESS], most_pct[NR_LIVE_SWAPPINESS];
+} live[] = {
 };
 
 static const struct out_column live_columns[] = {
-	{ "limit", NULL, OUT_PLAIN, false },
+	{ "order", NULL, OUT_PLAIN, false },
 	{ "measured_0_pct", "s=0 measured", OUT_PCT, false },
 	{ "replayed_0_pct", "replayed", OUT_PCT, false },
 	{ "measured_60_pct", "s=60 measured", OUT_PCT, false },
@@ -275,41 +297,64 @@ static const struct out_column live_columns[] = {
 	{ "replayed_100_pct", "replayed", OUT_PCT, false },
 };
 
+/* The mean over when the kernel may flush its statistics, which is up to chance in a run. */
+static int live_misses(const struct live_cell *cell, uint64_t swappiness, double *pct,
+		       struct err *err)
+{
+	struct setting s;
+	struct osdb_params osdb;
+	int ret = 0;
+
+	params_defaults(setting_table, &s, NULL);
+	params_defaults(osdb_params_table, &osdb, NULL);
+	s.kernel = LINUX_6_18;
+	s.memory_bytes = cell->limit_mib * (uint64_t)MIB;
+	s.kernel_bytes = MIB / 4;
+	s.swappiness = swappiness;
+	s.stale_stats_ns = 2000000000;
+	osdb.data_bytes = 24 * MIB;
+	osdb.last = true;
+	osdb.cyclic = cell->cyclic;
+	osdb.idle_anon_bytes = 9 * MIB;
+	osdb.busy_anon_bytes = PAGE_BYTES;
+	osdb.nr_accesses = 60000;
+	osdb.write_share = 0;
+	osdb.sync_pages = 64;
+	osdb.touch_ns = 50;
+	osdb.write_ns = 60000;
+	osdb.hit_ns = 2000;
+	osdb.miss_ns = 110000;
+	*pct = 0;
+	for (int i = 0; i < NR_PHASES && !ret; i++) {
+		struct cell run;
+
+		s.stats_phase_ns = s.stale_stats_ns / NR_PHASES * i + 100000000;
+		ret = run_cell(&s, &osdb, &run, err);
+		*pct += ret ? 0 : 100.0 * run.osdb.file_misses / osdb.nr_accesses / NR_PHASES;
+	}
+	return ret;
+}
+
 static int measured(struct case_report *report, struct err *err)
 {
-	static const uint64_t swappiness[] = { 0, 60, 100 };
-	struct osdb_params osdb;
+	static const uint64_t swappiness[NR_LIVE_SWAPPINESS] = { 0, 60, 100 };
 	int ret = case_table(report,
 			     "linux-6.18 against a kernel: misses of a small copy of the workload",
 			     live_columns, ARRAY_SIZE(live_columns));
 
-	params_defaults(osdb_params_table, &osdb, NULL);
-	osdb.data_bytes = 24 * MIB;
-	osdb.last = true;
-	osdb.idle_anon_bytes = 9 * MIB;
-	osdb.busy_anon_bytes = MIB / 4;
-	osdb.nr_accesses = 60000;
-	osdb.write_share = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(live) && !ret; i++) {
-		double values[6];
-		char item[16];
+		double values[2 * NR_LIVE_SWAPPINESS];
+		char item[32];
 
-		for (int j = 0; j < 3 && !ret; j++) {
-			struct osdb_result r;
-
-			ret = run_modern(live[i].limit_mib * 256ULL, 0, swappiness[j], false, &osdb,
-					 &r, err);
+		for (int j = 0; j < NR_LIVE_SWAPPINESS && !ret; j++) {
 			values[2 * j] = live[i].measured_pct[j];
-			values[2 * j + 1] = 100.0 * r.file_misses / osdb.nr_accesses;
+			ret = live_misses(&live[i], swappiness[j], &values[2 * j + 1], err);
 		}
-		snprintf(item, sizeof(item), "%dM", live[i].limit_mib);
+		snprintf(item, sizeof(item), "%s, %dM", live[i].cyclic ? "cyclic" : "random",
+			 live[i].limit_mib);
 		if (!ret)
 			ret = case_row(report, item, values);
 	}
-	case_note(
-		report,
-		"Memcg limit, 9 MB idle, a burst of 24 MB, then 60 000 random reads over its last "
-		"16 MB; measured with swap on zram\n(s=0 at 22M: 19.8 to 27 %%).");
 	return ret;
 }
 

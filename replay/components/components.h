@@ -137,6 +137,10 @@ struct osdb_params {
 	uint64_t busy_anon_bytes;	/* touched with every access */
 	uint64_t nr_accesses;		/* to the working set */
 	double write_share;		/* of them that change the page */
+	bool cyclic;			/* in order, round and round, instead of at random */
+	uint64_t sync_pages;		/* of the burst, written to disk each time; 0: never */
+	/* Virtual time of one touch of memory, write of the burst, access that hits, that misses. */
+	double touch_ns, write_ns, hit_ns, miss_ns;
 	uint64_t seed;
 };
 

@@ -11,7 +11,8 @@
  * hot: inner nodes are hit in any case; they are part of the time that does not depend on memory.
  *
  * The working set is spread over the data (every n-th page), as an index's pages are, unless asked
- * for otherwise.
+ * for otherwise. Each kind of touch takes a time of its own: where a kernel's statistics are old,
+ * how fast it all goes decides what reclaim sees.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,6 +36,14 @@ const struct param osdb_params_table[] = {
 	  "random accesses to the working set", NULL },
 	{ "write_share", PARAM_DOUBLE, P(write_share), "0.5", 0, 1, NULL,
 	  "of them that change the page", NULL },
+	{ "cyclic", PARAM_BOOL, P(cyclic), "0", 0, 0, NULL,
+	  "accesses in order, round and round, instead of at random", NULL },
+	{ "sync", PARAM_U64, P(sync_pages), "0", 0, 4e9, "pages",
+	  "the burst is written to disk each time so many are dirty; 0: it is not", NULL },
+	{ "touch_ns", PARAM_DOUBLE, P(touch_ns), "1000", 0, 1e12, "ns", "touch of memory", NULL },
+	{ "write_ns", PARAM_DOUBLE, P(write_ns), "1000", 0, 1e12, "ns", "write of the burst", NULL },
+	{ "hit_ns", PARAM_DOUBLE, P(hit_ns), "1000", 0, 1e12, "ns", "access that hits", NULL },
+	{ "miss_ns", PARAM_DOUBLE, P(miss_ns), "1000", 0, 1e12, "ns", "access that misses", NULL },
 	{ "seed", PARAM_U64, P(seed), "1", 0, 0, NULL, "of the random numbers", NULL },
 	{ 0 }
 };
@@ -49,20 +58,25 @@ struct osdb {
 	uint8_t op[BLOCK], hit[BLOCK];
 	uint64_t ts_ns[BLOCK];
 	size_t nr;
-	uint64_t now_ns;
+	double now_ns;
+	double touch_ns, step_ns;	/* of a touch of memory; of an access to a file that hits */
+	double miss_more_ns;		/* how much longer one that misses takes */
 	uint64_t misses_file, misses_anon;	/* since they were last taken */
 	struct err *err;
 };
 
+/* The outcomes of accesses alone are told, one after the other. */
 static int flush_block(struct osdb *o)
 {
 	struct demand_block block = { .nr = o->nr, .page = o->page, .run = o->run, .op = o->op,
 				      .task = o->task, .ts_ns = o->ts_ns };
 	int ret = o->ops->feed(o->model, &block, o->hit, o->err);
+	const uint8_t *hit = o->hit;
 
 	for (size_t i = 0; !ret && i < o->nr; i++) {
-		if (o->hit[i] || o->op[i] == DEMAND_WRITE_WHOLE)
+		if (!demand_op_is_access(o->op[i]) || *hit++ || o->op[i] == DEMAND_WRITE_WHOLE)
 			continue;
+		o->now_ns += o->miss_more_ns;
 		if (o->op[i] == DEMAND_ANON)
 			o->misses_anon++;
 		else
@@ -72,14 +86,21 @@ static int flush_block(struct osdb *o)
 	return ret;
 }
 
-static int touch(struct osdb *o, uint32_t page, enum demand_op op)
+static int add_record(struct osdb *o, uint32_t page, uint32_t run, enum demand_op op)
 {
 	o->page[o->nr] = page;
-	o->run[o->nr] = 1;
+	o->run[o->nr] = run;
 	o->task[o->nr] = 1;
 	o->op[o->nr] = op;
-	o->ts_ns[o->nr] = o->now_ns += 1000;
-	return ++o->nr == BLOCK ? flush_block(o) : 0;
+	if (op != DEMAND_FSYNC)
+		o->now_ns += op == DEMAND_ANON ? o->touch_ns : o->step_ns;
+	o->ts_ns[o->nr] = (uint64_t)o->now_ns;
+	return ++o->nr == BLOCK || o->miss_more_ns != 0 ? flush_block(o) : 0;
+}
+
+static int touch(struct osdb *o, uint32_t page, enum demand_op op)
+{
+	return add_record(o, page, 1, op);
 }
 
 static int touch_range(struct osdb *o, uint32_t first, uint32_t pages, enum demand_op op)
@@ -98,8 +119,10 @@ static int random_accesses(struct osdb *o, const struct osdb_params *p, uint32_t
 	uint64_t rand = p->seed;
 	int ret = 0;
 
+	o->step_ns = p->hit_ns;
+	o->miss_more_ns = p->miss_ns - p->hit_ns;
 	for (uint64_t i = 0; i < p->nr_accesses && !ret; i++) {
-		uint64_t nth = rand_next(&rand) % set_pages;
+		uint64_t nth = (p->cyclic ? i : rand_next(&rand)) % set_pages;
 		uint32_t page =
 			p->last ? data_pages - set_pages + nth : nth * data_pages / set_pages;
 		bool change = rand_unit(&rand) < p->write_share;
@@ -113,23 +136,36 @@ static int random_accesses(struct osdb *o, const struct osdb_params *p, uint32_t
 	return ret ? ret : flush_block(o);
 }
 
+static int burst(struct osdb *o, const struct osdb_params *p, uint32_t data, uint32_t busy_first,
+		 uint32_t busy_pages)
+{
+	uint32_t sync = p->sync_pages < data ? p->sync_pages : data;
+	int ret = 0;
+
+	o->step_ns = p->write_ns;
+	for (uint32_t i = 0; i < data && !ret; i++) {
+		ret = touch(o, i, DEMAND_WRITE_WHOLE);
+		if (!ret)
+			ret = touch(o, busy_first + i % busy_pages, DEMAND_ANON);
+		if (!ret && sync && (i + 1) % sync == 0)
+			ret = add_record(o, i + 1 - sync, sync, DEMAND_FSYNC);
+	}
+	return ret ? ret : flush_block(o);
+}
+
 static int run_phases(struct osdb *o, const struct osdb_params *p, struct osdb_result *r)
 {
 	uint32_t data = p->data_bytes / PAGE_BYTES, idle = p->idle_anon_bytes / PAGE_BYTES;
 	uint32_t busy = p->busy_anon_bytes / PAGE_BYTES;
 	int ret;
 
+	o->touch_ns = p->touch_ns;
 	ret = touch_range(o, data, idle + busy, DEMAND_ANON);
 	if (!ret)
 		ret = flush_block(o);
 	o->misses_file = o->misses_anon = 0;	/* first touches of process memory cost no seek */
-	for (uint32_t i = 0; i < data && !ret; i++) {
-		ret = touch(o, i, DEMAND_WRITE_WHOLE);
-		if (!ret)
-			ret = touch(o, data + idle + i % busy, DEMAND_ANON);
-	}
 	if (!ret)
-		ret = flush_block(o);
+		ret = burst(o, p, data, data + idle, busy);
 	r->burst_misses = o->misses_file + o->misses_anon;
 	o->misses_file = o->misses_anon = 0;
 	if (!ret)

@@ -27,6 +27,7 @@
 
 void anon_touch(struct kernel_model *m, uint32_t page, uint32_t run)
 {
+	m->lru_gen.mapped = true;
 	for (uint32_t end = page + run; page < end; page++) {
 		if (m->pages[page].flags & PG_RESIDENT) {
 			m->pages[page].flags |= PG_YOUNG;

@@ -34,8 +34,12 @@ enum lru_list {
 	NR_LRU_LISTS
 };
 
-/* zones.c: lists of each zone, one zone's behind the other's. */
+/*
+ * zones.c: lists of each zone, one zone's behind the other's. mglru.c: generations of file
+ * pages take the places of the first four, those of anonymous pages of the next.
+ */
 enum { NR_ZONES = 3, NR_LISTS = NR_ZONES * NR_LRU_LISTS };
+enum { MIN_NR_GENS = 2, MAX_NR_GENS = 4, MAX_NR_TIERS = 4, MAX_ISOLATED = 256 };
 
 enum page_flag {
 	PG_RESIDENT = 1 << 0,
@@ -95,7 +99,7 @@ struct lruvec {
 	uint64_t refaults_snapshot[2];	/* the same as flushed, at the last reclaim */
 	uint64_t cost[2];		/* anon_cost, file_cost: what reclaiming them cost lately */
 	/* What memory.stat would say: true at the last flush of the statistics. */
-	uint64_t stat_pages[NR_LRU_LISTS];
+	uint64_t stat_pages[NR_LISTS];
 	uint64_t stat_workingset_activate[2];
 };
 
@@ -240,14 +244,18 @@ struct kernel_counts {
 	uint64_t superblocks_polled;	/* in reclaim of a machine */
 };
 
-/* mglru.c */
-enum { MIN_NR_GENS = 2, MAX_NR_GENS = 4, MAX_NR_TIERS = 4, MAX_ISOLATED = 256 };
-
-/* Of one lruvec, file pages. The controller's figures by tier; the current ones since min_seq. */
-struct lru_gen {
-	uint64_t max_seq, min_seq;
+/* mglru.c. The controller's figures by tier; the current ones since min_seq. */
+struct gen_ctrl {
 	uint64_t avg_refaulted[MAX_NR_TIERS], avg_total[MAX_NR_TIERS];
 	uint64_t refaulted[MAX_NR_TIERS], evicted[MAX_NR_TIERS], protected[MAX_NR_TIERS];
+};
+
+enum gen_type { GEN_ANON, GEN_FILE, NR_GEN_TYPES };
+
+/* Of one lruvec. */
+struct lru_gen {
+	uint64_t max_seq, min_seq[NR_GEN_TYPES];
+	struct gen_ctrl ctrl[NR_GEN_TYPES];
 	bool mapped;		/* there have been mapped pages */
 };
 
@@ -350,8 +358,9 @@ static inline enum lru_list page_list(const struct kernel_model *m, uint32_t pag
 {
 	const struct page *p = &m->pages[page];
 
-	return m->gen ? (enum lru_list)(p->gen % MAX_NR_GENS) :
-			(enum lru_list)(page_lru(p->flags) + p->gen);
+	if (!m->gen)
+		return (enum lru_list)(page_lru(p->flags) + p->gen);
+	return (enum lru_list)(p->gen % MAX_NR_GENS + (p->flags & PG_ANON ? MAX_NR_GENS : 0));
 }
 
 /* list.c. make_room: for @nr slots more. */

@@ -57,11 +57,11 @@ static const struct param params_6_1[] = {
 	LINUX_PARAMS("15", "0", "6.1"), SWAP_PARAMS, KSWAPD_PARAMS("1us"),
 	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), { 0 } };
 static const struct param params_mglru[] = {
-	LINUX_PARAMS("31", "2s", "6.12"), MGLRU_PARAMS("on", "on", "on"), KSWAPD_PARAMS("0"),
-	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
+	LINUX_PARAMS("31", "2s", "6.12"), SWAP_PARAMS, MGLRU_PARAMS("on", "on", "on"),
+	KSWAPD_PARAMS("0"), DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("off"), { 0 } };
 static const struct param params_mglru_6_1[] = {
-	LINUX_PARAMS("15", "2s", "6.1"), MGLRU_PARAMS("on", "on", "off"), KSWAPD_PARAMS("0"),
-	DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), { 0 } };
+	LINUX_PARAMS("15", "2s", "6.1"), SWAP_PARAMS, MGLRU_PARAMS("on", "on", "off"),
+	KSWAPD_PARAMS("0"), DIRTY_LIMIT_PARAMS, MAPPED_PARAMS("on"), { 0 } };
 
 /* ---- create and destroy ---------------------------------------------------------------------- */
 
@@ -243,8 +243,6 @@ static void init_params(struct kernel_model *m, const struct linux_params *param
 {
 	m->p = *params;
 	m->p.zoned = policy == POLICY_ZONES;
-	if (policy == POLICY_MGLRU)
-		m->p.swap = false;
 	if (policy != POLICY_ZONES)
 		return;
 	m->p.stats_period_ns = m->p.stats_phase_ns = 0;
@@ -262,12 +260,12 @@ static struct kernel_model *create_model(const struct kernel_config *config, enu
 	if (m) {
 		init_params(m, config->params, policy);
 		m->nr_ids = config->nr_ids;
+		if (policy == POLICY_MGLRU)
+			lru_gen_init(m);
 		init_readahead(m, config);
 		ret = init_pages(m) ?: init_extents(m, config) ?: workingset_init(m);
 		if (!ret && m->p.zoned)
 			ret = zones_init(m, config->capacity_pages);
-		if (policy == POLICY_MGLRU)
-			lru_gen_init(m);
 	}
 	if (ret) {
 		linux_destroy(m);
@@ -365,7 +363,7 @@ bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned 
 	}
 	if (m->gen)
 		lru_gen_new_folio(m, page, nr);
-	if (m->gen && how & FILL_FAULT)
+	if (m->gen && how & (FILL_FAULT | FILL_ANON))
 		m->pages[page].flags |= PG_ACTIVE;
 	if (m->zones)
 		zones_place(m, page);

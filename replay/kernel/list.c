@@ -55,6 +55,8 @@ static uint32_t *reserve(uint64_t bytes)
 
 static int nr_lists(const struct kernel_model *m)
 {
+	if (m->gen && m->p.swap)
+		return 2 * MAX_NR_GENS;
 	return m->p.zoned ? NR_LISTS : NR_LRU_LISTS;
 }
 
@@ -84,7 +86,7 @@ uint64_t lists_bytes(const struct kernel_model *m)
 {
 	uint64_t nr = 0;
 
-	for (int i = 0; i < NR_LRU_LISTS; i++)
+	for (int i = 0; i < nr_lists(m); i++)
 		nr += m->lists[i].mask + 1ULL;
 	return nr * sizeof(*m->lists[0].at);
 }

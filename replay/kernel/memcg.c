@@ -31,7 +31,7 @@ void memcg_flush_stats(struct kernel_model *m)
 {
 	struct lruvec *lruvec = &m->lruvec;
 
-	for (int i = 0; i < NR_LRU_LISTS; i++)
+	for (int i = 0; i < NR_LISTS; i++)
 		lruvec->stat_pages[i] = lruvec->nr_pages[i];
 	for (int file = 0; file < 2; file++)
 		lruvec->stat_workingset_activate[file] = lruvec->nr_workingset_activate[file];

@@ -2,9 +2,9 @@
 /*
  * mglru.c - multi-gen LRU: reclaim that sorts pages by generations and tiers instead of two lists.
  *
- * Follows Linux 6.12 (CONFIG_LRU_GEN, swappiness of no effect as there is no swap) mm/vmscan.c:
- * lru_gen_shrink_lruvec(), try_to_shrink_lruvec(), get_nr_to_scan(), should_run_aging(),
- * evict_folios(), scan_folios(), sort_folio(), isolate_folio(), get_tier_idx(), read_ctrl_pos(),
+ * Follows Linux 6.12 (CONFIG_LRU_GEN) mm/vmscan.c: lru_gen_shrink_lruvec(),
+ * try_to_shrink_lruvec(), get_nr_to_scan(), should_run_aging(), evict_folios(), scan_folios(),
+ * sort_folio(), isolate_folio(), get_tier_idx(), get_type_to_scan(), read_ctrl_pos(),
  * positive_ctrl_err(), reset_ctrl_pos(), try_to_inc_min_seq(), inc_max_seq(), folio_inc_gen(),
  * set_initial_priority(), balance_pgdat(); include/linux/mm_inline.h: lru_gen_add_folio(),
  * folio_lru_refs(), lru_tier_from_refs(); mm/swap.c: folio_inc_refs(); mm/workingset.c:
@@ -40,16 +40,23 @@
  * call takes as many batches as it needs to look at size >> priority folios: of a memcg under 16 MB
  * nothing at the default priority, up to 1 GB one batch of 64.
  *
+ * Anonymous pages have generations and a controller of their own, with the same numbers: their
+ * oldest is never younger than that of file pages. A page that a fault brings in is in the youngest
+ * generation, and aging keeps it there as long as it is touched. Which type to evict from: the one
+ * with the older oldest generation; where that is the same, anon only if the first tier of file
+ * pages refaults more than that of anon, each weighed by swappiness (of 200). At swappiness 1 file
+ * comes first, at 200 anon, at 0 anon never. If the one gives nothing, the other is tried.
+ *
  * With kswapd on, the size is the machine's memory (kswapd.c). The kernel ends one of its passes
  * early when all zones are above their watermarks; a machine has two at least, which seldom are at
  * once: in a recorded 192 MB guest kswapd took 6 batches, the whole pass at priority 6, whenever it
  * took few.
  *
  * Approximations. One memcg, one zone, one node: with several zones each has its own lists and is
- * scanned in turn; a guest's first 16 MB are a zone of their own. No anonymous pages, no swap. Page
- * tables are walked completely at each aging, and a touched page moves to the youngest generation
- * then, not when it is met: mapped workloads are not validated. Tiers of dirty folios that wait for
- * writeback are forgotten, as in the kernel.
+ * scanned in turn; a guest's first 16 MB are a zone of their own. Swap takes no time and is never
+ * full. Page tables are walked completely at each aging, and a touched page moves to the youngest
+ * generation then, not when it is met: mapped workloads are not validated, nor is anything
+ * anonymous. Tiers of dirty folios that wait for writeback are forgotten, as in the kernel.
  *
  * Versions are parameters. 6.1 (as of its stable updates, which took over where new folios go and
  * the protection of full counts; insert_second and protect_full undo that): a pass that aged goes
@@ -76,14 +83,31 @@ void lru_gen_init(struct kernel_model *m)
 	m->lru_gen.max_seq = MIN_NR_GENS + 1;
 }
 
-static enum lru_list seq_gen(uint64_t seq)
+/* The list of a generation. */
+static enum lru_list seq_list(enum gen_type type, uint64_t seq)
 {
-	return (enum lru_list)(seq % MAX_NR_GENS);
+	return (enum lru_list)(seq % MAX_NR_GENS + (type == GEN_ANON ? MAX_NR_GENS : 0));
 }
 
-static uint64_t nr_gens(const struct kernel_model *m)
+static uint64_t nr_gens(const struct kernel_model *m, enum gen_type type)
 {
-	return m->lru_gen.max_seq - m->lru_gen.min_seq + 1;
+	return m->lru_gen.max_seq - m->lru_gen.min_seq[type] + 1;
+}
+
+static enum gen_type page_type(const struct kernel_model *m, uint32_t page)
+{
+	return m->pages[page].flags & PG_ANON ? GEN_ANON : GEN_FILE;
+}
+
+static bool can_swap(const struct kernel_model *m)
+{
+	return m->p.swap && m->p.swappiness;
+}
+
+/* The first type that is reclaimed: anonymous pages only where they can be swapped. */
+static enum gen_type first_type(const struct kernel_model *m)
+{
+	return can_swap(m) ? GEN_ANON : GEN_FILE;
 }
 
 /* ---- references and tiers -------------------------------------------------------------------- */
@@ -131,23 +155,25 @@ void lru_gen_new_folio(struct kernel_model *m, uint32_t page, uint32_t pages)
 /* The token to keep; that it had any references is PG_WORKINGSET of the shadow. */
 uint32_t lru_gen_eviction(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
+	enum gen_type type = page_type(m, page);
 	unsigned int refs = folio_refs(m, page);
 
-	m->lru_gen.evicted[refs_tier(refs)] += pages;
-	return (uint32_t)m->lru_gen.min_seq << REFS_WIDTH | (refs ? refs - 1 : 0);
+	m->lru_gen.ctrl[type].evicted[refs_tier(refs)] += pages;
+	return (uint32_t)m->lru_gen.min_seq[type] << REFS_WIDTH | (refs ? refs - 1 : 0);
 }
 
 /* @page has a shadow. Returns PG_WORKINGSET if its folio is to start with the full count. */
 uint16_t lru_gen_refault(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
+	enum gen_type type = page_type(m, page);
 	uint32_t token = m->pages[page].age;
 	unsigned int refs;
 
-	if (token >> REFS_WIDTH != (uint32_t)m->lru_gen.min_seq << REFS_WIDTH >> REFS_WIDTH)
+	if (token >> REFS_WIDTH != (uint32_t)m->lru_gen.min_seq[type] << REFS_WIDTH >> REFS_WIDTH)
 		return 0;
 	refs = (token & REFS_MAX) + !!(m->pages[page].flags & PG_WORKINGSET);
-	m->lru_gen.refaulted[refs_tier(refs)] += pages;
-	return refs >= REFS_MAX ? PG_WORKINGSET : 0;
+	m->lru_gen.ctrl[type].refaulted[refs_tier(refs)] += pages;
+	return refs >= REFS_MAX || type == GEN_ANON ? PG_WORKINGSET : 0;
 }
 
 /* ---- the controller -------------------------------------------------------------------------- */
@@ -156,7 +182,7 @@ struct ctrl_pos {
 	uint64_t refaulted, total, gain;
 };
 
-static struct ctrl_pos read_ctrl_pos(const struct lru_gen *g, unsigned int tier, uint64_t gain)
+static struct ctrl_pos read_ctrl_pos(const struct gen_ctrl *g, unsigned int tier, uint64_t gain)
 {
 	return (struct ctrl_pos){
 		.refaulted = g->avg_refaulted[tier] + g->refaulted[tier],
@@ -176,21 +202,43 @@ static bool may_evict(const struct kernel_model *m, const struct ctrl_pos *sp,
 	       (sp->refaulted + 1) * pv->total * pv->gain;
 }
 
-/* The highest tier that is not protected. */
-static unsigned int get_tier_idx(const struct kernel_model *m)
+/* The highest tier of @type that is not protected, as compared with @sp. */
+static unsigned int tier_up_to(const struct kernel_model *m, enum gen_type type,
+			       const struct ctrl_pos *sp, uint64_t gain)
 {
-	struct ctrl_pos sp = read_ctrl_pos(&m->lru_gen, 0, 1), pv;
 	unsigned int tier;
 
 	for (tier = 1; tier < MAX_NR_TIERS; tier++) {
-		pv = read_ctrl_pos(&m->lru_gen, tier, m->p.tier_gain);
-		if (!may_evict(m, &sp, &pv))
+		struct ctrl_pos pv = read_ctrl_pos(&m->lru_gen.ctrl[type], tier, gain);
+
+		if (!may_evict(m, sp, &pv))
 			break;
 	}
 	return tier - 1;
 }
 
-static void reset_ctrl_pos(struct lru_gen *g)
+/* As compared with the first tier of its own type. */
+static unsigned int get_tier_idx(const struct kernel_model *m, enum gen_type type)
+{
+	struct ctrl_pos sp = read_ctrl_pos(&m->lru_gen.ctrl[type], 0, 1);
+
+	return tier_up_to(m, type, &sp, m->p.tier_gain);
+}
+
+/* The type whose first tier refaults less, weighed by swappiness; its tiers up to @tier_idx. */
+static enum gen_type get_type_to_scan(const struct kernel_model *m, unsigned int *tier_idx)
+{
+	const uint64_t gain[NR_GEN_TYPES] = { m->p.swappiness, 200 - m->p.swappiness };
+	struct ctrl_pos sp = read_ctrl_pos(&m->lru_gen.ctrl[GEN_ANON], 0, gain[GEN_ANON]);
+	struct ctrl_pos pv = read_ctrl_pos(&m->lru_gen.ctrl[GEN_FILE], 0, gain[GEN_FILE]);
+	enum gen_type type = may_evict(m, &sp, &pv) ? GEN_FILE : GEN_ANON;
+
+	sp = read_ctrl_pos(&m->lru_gen.ctrl[!type], 0, gain[!type]);
+	*tier_idx = tier_up_to(m, type, &sp, gain[type]);
+	return type;
+}
+
+static void reset_ctrl_pos(struct gen_ctrl *g)
 {
 	for (int tier = 0; tier < MAX_NR_TIERS; tier++) {
 		g->avg_refaulted[tier] = (g->avg_refaulted[tier] + g->refaulted[tier]) / 2;
@@ -207,28 +255,28 @@ void lru_gen_place(struct kernel_model *m, uint32_t page, bool reclaiming)
 {
 	const struct lru_gen *g = &m->lru_gen;
 	uint16_t flags = m->pages[page].flags;
-	uint64_t seq = g->min_seq;
+	uint64_t seq = g->min_seq[page_type(m, page)];
 
 	if (flags & PG_ACTIVE)
 		seq = g->max_seq;
-	else if (flags & PG_RECLAIM && flags & PG_DIRTY)
+	else if (flags & PG_ANON || (flags & PG_RECLAIM && flags & PG_DIRTY))
 		seq = g->max_seq - 1;
-	else if (m->p.insert_second && !reclaiming && g->min_seq + MIN_NR_GENS < g->max_seq)
-		seq = g->min_seq + 1;
+	else if (m->p.insert_second && !reclaiming && seq + MIN_NR_GENS < g->max_seq)
+		seq++;
 	m->pages[page].flags &= (uint16_t)~PG_ACTIVE;
-	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | seq_gen(seq));
+	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | seq % MAX_NR_GENS);
 }
 
 enum place { AT_HEAD, AT_TAIL };
 
 static void move_folio(struct kernel_model *m, uint32_t page, uint64_t seq, enum place place)
 {
-	enum lru_list from = page_list(m, page), to = seq_gen(seq);
+	enum lru_list from = page_list(m, page), to = seq_list(page_type(m, page), seq);
 	uint32_t pages = folio_pages(m, page);
 
 	list_del(m, from, page);
 	m->lruvec.nr_pages[from] -= pages;
-	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | to);
+	m->pages[page].gen = (uint8_t)((m->pages[page].gen & ~GEN_MASK) | seq % MAX_NR_GENS);
 	if (place == AT_HEAD)
 		list_add(m, to, page, pages);
 	else
@@ -240,83 +288,111 @@ static void move_folio(struct kernel_model *m, uint32_t page, uint64_t seq, enum
 static void inc_gen(struct kernel_model *m, uint32_t page, enum place place)
 {
 	clear_refs(m, page);
-	move_folio(m, page, m->lru_gen.min_seq + 1, place);
+	move_folio(m, page, m->lru_gen.min_seq[page_type(m, page)] + 1, place);
 }
 
-static bool gen_empty(struct kernel_model *m, uint64_t seq)
+static bool gen_empty(struct kernel_model *m, enum gen_type type, uint64_t seq)
 {
-	return list_last(m, seq_gen(seq)) == NO_PAGE;
+	return list_last(m, seq_list(type, seq)) == NO_PAGE;
 }
 
-/* Passes over empty generations; false if the oldest is as it was. */
+static void set_min_seq(struct kernel_model *m, enum gen_type type, uint64_t seq)
+{
+	reset_ctrl_pos(&m->lru_gen.ctrl[type]);
+	m->lru_gen.min_seq[type] = seq;
+}
+
+/* Passes over empty generations, anon never ahead of file; false if the oldest are as they were. */
 static bool try_to_inc_min_seq(struct kernel_model *m)
 {
-	struct lru_gen *g = &m->lru_gen;
-	uint64_t seq = g->min_seq;
+	const struct lru_gen *g = &m->lru_gen;
+	uint64_t seq[NR_GEN_TYPES] = { g->min_seq[GEN_ANON], g->min_seq[GEN_FILE] };
+	bool changed = false;
 
-	while (seq + MIN_NR_GENS <= g->max_seq && gen_empty(m, seq))
-		seq++;
-	if (seq == g->min_seq)
-		return false;
-	reset_ctrl_pos(g);
-	g->min_seq = seq;
-	return true;
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++)
+		while (seq[type] + MIN_NR_GENS <= g->max_seq && gen_empty(m, type, seq[type]))
+			seq[type]++;
+	if (can_swap(m)) {
+		if (seq[GEN_ANON] > seq[GEN_FILE])
+			seq[GEN_ANON] = seq[GEN_FILE];
+		seq[GEN_FILE] = seq[GEN_ANON] > g->min_seq[GEN_FILE] ? seq[GEN_ANON] :
+								       g->min_seq[GEN_FILE];
+	}
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++) {
+		if (seq[type] == g->min_seq[type])
+			continue;
+		set_min_seq(m, type, seq[type]);
+		changed = true;
+	}
+	return changed;
 }
 
 /* What was touched through page tables since the last time belongs to the youngest generation. */
+static void walk_generation(struct kernel_model *m, enum gen_type type, uint64_t seq)
+{
+	enum lru_list youngest = seq_list(type, m->lru_gen.max_seq);
+	const struct page_list *list = &m->lists[seq_list(type, seq)];
+
+	/* So that no page of the youngest changes its slot on the way. */
+	list_make_room(m, youngest, (uint32_t)m->lruvec.nr_pages[youngest]);
+	for (uint32_t slot = list->head; slot != list->tail; slot--) {
+		uint32_t page = list->at[(slot - 1) & list->mask];
+
+		if (page == NO_PAGE || !(m->pages[page].flags & PG_YOUNG))
+			continue;
+		m->pages[page].flags &= (uint16_t)~PG_YOUNG;
+		clear_refs(m, page);
+		move_folio(m, page, m->lru_gen.max_seq, AT_HEAD);
+	}
+}
+
 static void walk_page_tables(struct kernel_model *m)
 {
-	enum lru_list youngest = seq_gen(m->lru_gen.max_seq);
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++)
+		for (uint64_t seq = m->lru_gen.min_seq[type]; seq <= m->lru_gen.max_seq; seq++)
+			walk_generation(m, type, seq);
+}
 
-	for (uint64_t seq = m->lru_gen.min_seq; seq <= m->lru_gen.max_seq; seq++) {
-		const struct page_list *list = &m->lists[seq_gen(seq)];
+/* The oldest of four generations becomes part of the next. */
+static void inc_min_seq(struct kernel_model *m, enum gen_type type)
+{
+	uint64_t seq = m->lru_gen.min_seq[type];
+	enum lru_list oldest = seq_list(type, seq);
 
-		/* So that no page of the youngest changes its slot on the way. */
-		list_make_room(m, youngest, (uint32_t)m->lruvec.nr_pages[youngest]);
-		for (uint32_t slot = list->head; slot != list->tail; slot--) {
-			uint32_t page = list->at[(slot - 1) & list->mask];
-
-			if (page == NO_PAGE || !(m->pages[page].flags & PG_YOUNG))
-				continue;
-			m->pages[page].flags &= (uint16_t)~PG_YOUNG;
-			clear_refs(m, page);
-			move_folio(m, page, m->lru_gen.max_seq, AT_HEAD);
-		}
+	while (!gen_empty(m, type, seq)) {
+		list_prefetch(m, oldest);
+		inc_gen(m, list_last(m, oldest), AT_TAIL);
 	}
+	set_min_seq(m, type, seq + 1);
 }
 
 static void inc_max_seq(struct kernel_model *m)
 {
-	struct lru_gen *g = &m->lru_gen;
-
-	if (g->mapped)
+	if (m->lru_gen.mapped)
 		walk_page_tables(m);
-	if (nr_gens(m) == MAX_NR_GENS) {
-		enum lru_list oldest = seq_gen(g->min_seq);
-
-		while (!gen_empty(m, g->min_seq)) {
-			list_prefetch(m, oldest);
-			inc_gen(m, list_last(m, oldest), AT_TAIL);
-		}
-		reset_ctrl_pos(g);
-		g->min_seq++;
-	}
-	g->max_seq++;
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++)
+		if (nr_gens(m, type) == MAX_NR_GENS)
+			inc_min_seq(m, type);
+	m->lru_gen.max_seq++;
 }
 
 /* Is a new generation due? @total receives the pages of all. */
 static bool should_run_aging(const struct kernel_model *m, uint64_t *total)
 {
 	const struct lru_gen *g = &m->lru_gen;
-	uint64_t young = m->lruvec.nr_pages[seq_gen(g->max_seq)];
-	uint64_t old = m->lruvec.nr_pages[seq_gen(g->max_seq - MIN_NR_GENS)];
+	uint64_t young = 0, old = 0, min_seq = g->min_seq[first_type(m)];
 
 	*total = 0;
-	if (g->min_seq + MIN_NR_GENS > g->max_seq)
+	if (min_seq + MIN_NR_GENS > g->max_seq)
 		return true;
-	for (uint64_t seq = g->min_seq; seq <= g->max_seq; seq++)
-		*total += m->lruvec.nr_pages[seq_gen(seq)];
-	if (g->min_seq + MIN_NR_GENS < g->max_seq)
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++) {
+		young += m->lruvec.nr_pages[seq_list(type, g->max_seq)];
+		if (g->min_seq[type] + MIN_NR_GENS <= g->max_seq)
+			old += m->lruvec.nr_pages[seq_list(type, g->max_seq - MIN_NR_GENS)];
+		for (uint64_t seq = g->min_seq[type]; seq <= g->max_seq; seq++)
+			*total += m->lruvec.nr_pages[seq_list(type, seq)];
+	}
+	if (min_seq + MIN_NR_GENS < g->max_seq)
 		return false;
 	return young * MIN_NR_GENS > *total || old * (MIN_NR_GENS + 2) < *total;
 }
@@ -328,9 +404,10 @@ static bool sort_folio(struct kernel_model *m, struct scan_control *sc, uint32_t
 		       uint32_t pages, unsigned int tier_idx)
 {
 	unsigned int refs = folio_refs(m, page), tier = refs_tier(refs);
+	struct gen_ctrl *ctrl = &m->lru_gen.ctrl[page_type(m, page)];
 
 	if (tier > tier_idx || (m->p.protect_full && refs == REFS_MAX + 1)) {
-		m->lru_gen.protected[tier] += pages;
+		ctrl->protected[tier] += pages;
 		inc_gen(m, page, AT_TAIL);
 		return true;
 	}
@@ -359,13 +436,13 @@ static void isolate_folio(struct kernel_model *m, uint32_t page, struct isolated
 }
 
 /* Returns the pages looked at, 0 if that led to nothing. */
-static uint64_t scan_folios(struct kernel_model *m, struct scan_control *sc, struct isolated *out)
+static uint64_t scan_folios(struct kernel_model *m, struct scan_control *sc, enum gen_type type,
+			    unsigned int tier_idx, struct isolated *out)
 {
-	enum lru_list oldest = seq_gen(m->lru_gen.min_seq);
-	unsigned int tier_idx = get_tier_idx(m);
+	enum lru_list oldest = seq_list(type, m->lru_gen.min_seq[type]);
 	uint64_t remaining = m->p.max_lru_batch_pages, nr_scanned = 0;
 
-	if (nr_gens(m) == MIN_NR_GENS)
+	if (nr_gens(m, type) == MIN_NR_GENS)
 		return 0;
 	while (list_last(m, oldest) != NO_PAGE && remaining &&
 	       out->nr_pages < m->p.min_lru_batch_pages) {
@@ -400,14 +477,39 @@ static void shrink_folio(struct kernel_model *m, struct scan_control *sc, uint32
 	lru_add_page(m, page);
 }
 
+/* From the type that is to give way; if it gives nothing, from the other. */
+static uint64_t isolate_folios(struct kernel_model *m, struct scan_control *sc,
+			       struct isolated *out)
+{
+	const uint64_t *min_seq = m->lru_gen.min_seq;
+	enum gen_type type = GEN_FILE;
+	unsigned int tier_idx;
+	uint64_t nr_scanned;
+
+	if (!can_swap(m))
+		return scan_folios(m, sc, GEN_FILE, get_tier_idx(m, GEN_FILE), out);
+	if (min_seq[GEN_ANON] < min_seq[GEN_FILE] || m->p.swappiness == 200)
+		type = GEN_ANON;
+	if (min_seq[GEN_ANON] < min_seq[GEN_FILE] || m->p.swappiness == 200 ||
+	    m->p.swappiness == 1)
+		tier_idx = get_tier_idx(m, type);
+	else
+		type = get_type_to_scan(m, &tier_idx);
+	nr_scanned = scan_folios(m, sc, type, tier_idx, out);
+	if (nr_scanned)
+		return nr_scanned;
+	type = type == GEN_ANON ? GEN_FILE : GEN_ANON;
+	return scan_folios(m, sc, type, get_tier_idx(m, type), out);
+}
+
 /* One batch. Returns the pages looked at, 0 if there is no more to be had without aging. */
 static uint64_t evict_folios(struct kernel_model *m, struct scan_control *sc)
 {
 	struct isolated isolated = { .nr = 0 };
-	uint64_t nr_scanned = scan_folios(m, sc, &isolated);
+	uint64_t nr_scanned = isolate_folios(m, sc, &isolated);
 
 	nr_scanned += try_to_inc_min_seq(m);
-	if (nr_gens(m) == MIN_NR_GENS)
+	if (nr_gens(m, first_type(m)) == MIN_NR_GENS)
 		nr_scanned = 0;
 	for (uint32_t i = 0; i < isolated.nr; i++)
 		shrink_folio(m, sc, isolated.page[i]);
@@ -465,13 +567,18 @@ static int log2_floor(uint64_t x)
 /* Deep enough to reclaim what is wanted, if all inactive pages can be. */
 int lru_gen_initial_priority(const struct kernel_model *m, const struct scan_control *sc)
 {
-	uint64_t inactive = m->lruvec.nr_pages[seq_gen(m->lru_gen.min_seq)];
+	uint64_t inactive = 0;
 	int priority;
 
 	if (sc->nr_to_reclaim < m->p.min_lru_batch_pages)
 		return DEF_PRIORITY;
-	if (nr_gens(m) > MIN_NR_GENS + 1)
-		inactive += m->lruvec.nr_pages[seq_gen(m->lru_gen.min_seq + 1)];
+	for (enum gen_type type = first_type(m); type < NR_GEN_TYPES; type++) {
+		uint64_t seq = m->lru_gen.min_seq[type];
+
+		inactive += m->lruvec.nr_pages[seq_list(type, seq)];
+		if (nr_gens(m, type) > MIN_NR_GENS + 1)
+			inactive += m->lruvec.nr_pages[seq_list(type, seq + 1)];
+	}
 	priority = log2_floor(inactive) - (log2_floor(sc->nr_to_reclaim - 1) + 1);
 	if (priority < DEF_PRIORITY / 2)
 		return DEF_PRIORITY / 2;

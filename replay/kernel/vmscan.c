@@ -228,7 +228,7 @@ static void shrink_lruvec(struct kernel_model *m, struct scan_control *sc)
 		proportional = true;
 	}
 	sc->nr_reclaimed += nr_reclaimed;
-	if (m->p.swap && m->p.swappiness && inactive_is_low(m, false))
+	if (m->p.swap && inactive_is_low(m, false))
 		shrink_active_list(m, m->p.cluster_pages, LRU_ACTIVE_ANON);
 }
 

@@ -186,7 +186,7 @@ void shrink_shadow_nodes(struct kernel_model *m)
 {
 	uint64_t pages = 0, excess, total;
 
-	for (int i = 0; i < NR_LRU_LISTS; i++)
+	for (int i = 0; i < NR_LISTS; i++)
 		pages += stat_pages(m, (enum lru_list)i);
 	if (m->nr_shadow_nodes <= pages >> (XA_CHUNK_BITS - 3))
 		return;
