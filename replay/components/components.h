@@ -139,7 +139,7 @@ struct osdb_params {
 	double write_share;		/* of them that change the page */
 	bool cyclic;			/* in order, round and round, instead of at random */
 	uint64_t sync_pages;		/* of the burst, written to disk each time; 0: never */
-	/* Virtual time of one touch of memory, write of the burst, access that hits, that misses. */
+	/* Virtual time of a touch of memory, a write of the burst, an access that hits, misses. */
 	double touch_ns, write_ns, hit_ns, miss_ns;
 	uint64_t seed;
 };
