@@ -133,9 +133,8 @@ struct run {
 static void run(const struct run *r, char *idle)
 {
 	int misses = 0, swapped;
-	double at[3];
+	double at[4];
 	char *map;
-	long kb;
 
 	for (int i = 0; i < IDLE_PAGES; i++)
 		fill_random((uint64_t *)(idle + (size_t)i * PAGE));
@@ -143,7 +142,6 @@ static void run(const struct run *r, char *idle)
 	burst(r->fd, r->sync_pages);
 	at[1] = now_s();
 	swapped = nr_swapped(idle);
-	kb = kernel_kb(r->cgroup);
 	map = mmap(NULL, BURST_PAGES * PAGE, PROT_READ, MAP_SHARED, r->fd, 0);
 	if (map == MAP_FAILED)
 		fail("mmap");
@@ -153,8 +151,10 @@ static void run(const struct run *r, char *idle)
 
 		misses += read_page(r->fd, map, BURST_PAGES - SET_PAGES + nth);
 	}
+	at[3] = now_s();
 	printf("misses %d swapped_burst %d swapped_end %d kernel_kb %ld burst_s %.3f reads_s %.3f\n",
-	       misses, swapped, nr_swapped(idle), kb, at[1] - at[0], now_s() - at[2]);
+	       misses, swapped, nr_swapped(idle), kernel_kb(r->cgroup), at[1] - at[0],
+	       at[3] - at[2]);
 }
 
 int main(int argc, char **argv)
