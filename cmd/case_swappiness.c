@@ -247,10 +247,12 @@ static int modern_row(struct case_report *report, const struct setting *base, in
 		      int kernel, const struct osdb_params *osdb, struct err *err)
 {
 	double values[NR_MODERN + 1] = { 0 };
+	struct osdb_params slow = *osdb;
 	struct setting s = *base;
 	char item[32];
 	int ret = 0;
 
+	slow.miss_ns = base->seek_ms * 1e6;	/* what is dirty is written meanwhile */
 	s.memory_bytes = reported[size].mib * (uint64_t)MIB;
 	s.kernel = kernel;
 	s.kernel_bytes = s.kernel_2_5_bytes;
@@ -258,7 +260,7 @@ static int modern_row(struct case_report *report, const struct setting *base, in
 		struct cell cell;
 
 		s.swappiness = modern_swappiness[i];
-		ret = run_cell(&s, osdb, &cell, err);
+		ret = run_cell(&s, &slow, &cell, err);
 		values[i] = round(cell.seconds);
 		if (modern_swappiness[i] == 60)
 			values[NR_MODERN] = cell.osdb.swapped_out_pages;
