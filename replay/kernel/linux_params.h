@@ -75,7 +75,6 @@
 	{ "write_page", PARAM_NS, P(write_page_ns), "2500ns", 0, 1e9, "ns",			\
 	  "time that the flusher takes for each page", NULL }
 
-/* Of the classic lists only. */
 #define SWAP_PARAMS										\
 	{ "swap", PARAM_BOOL, P(swap), "off", 0, 0, NULL,					\
 	  "replay touches of anonymous pages, with swap for them", NULL },			\
