@@ -272,7 +272,7 @@ static int modern_row(struct case_report *report, const struct setting *base, in
 static int modern(struct case_report *report, const struct setting *base,
 		  const struct osdb_params *osdb, struct err *err)
 {
-	int ret = case_table(report, "Modern answer: kernels of today on the same workload, seconds",
+	int ret = case_table(report, "Modern answer: kernels of today, same load, seconds",
 			     modern_columns, ARRAY_SIZE(modern_columns));
 
 	for (int size = 0; size <= AT_40M && !ret; size++) {
