@@ -26,7 +26,7 @@ const struct analysis analyses[] = {
 	  .empty = "no curves in this database (pagereel replay RUN.db -m lru,arc,opt --curve)" },
 	{ .name = "reclaim",
 	  .purpose = "kswapd, direct, memcg and node reclaim: episodes, pages, time, percentiles",
-	  .sql = sql_analyze_reclaim, .empty = NO_RECLAIM },
+	  .sql = sql_analyze_reclaim, .note_sql = sql_analyze_recording, .empty = NO_RECLAIM },
 	{ .name = "who",
 	  .purpose = "which tasks reclaim, fill the page cache, get throttled",
 	  .sql = sql_analyze_who,

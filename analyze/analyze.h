@@ -18,6 +18,7 @@ struct analysis {
 	const char *name;
 	const char *purpose;	/* one line */
 	const char *sql;
+	const char *note_sql;	/* (capture_id, sentence): said below a table; or NULL */
 	const char *empty;	/* without rows: what that means and what to do */
 	bool needs_results;	/* without rows there was no answer: exit status 3 */
 	bool needs_write;	/* stores what it finds */
@@ -106,6 +107,7 @@ extern const char sql_analyze_knees[];
 extern const char sql_analyze_latency[];
 extern const char sql_analyze_mrc[];
 extern const char sql_analyze_reclaim[];
+extern const char sql_analyze_recording[];
 extern const char sql_analyze_slab[];
 extern const char sql_analyze_summary[];
 extern const char sql_analyze_who[];

@@ -77,11 +77,11 @@ static int rows_print(const struct analyze_args *args, uint64_t *nr_rows, struct
 	return code;
 }
 
-/* What limits the figures above: losses, thinning, missing hits. */
-static int coverage_print(const struct analyze_args *args, struct err *err)
+/* Sentences on the figures above: rows of (capture_id, sentence). */
+static int notes_print(const struct analyze_args *args, const char *sql, struct err *err)
 {
 	struct query *query;
-	int code = analyze_query(args, sql_analyze_coverage, &query, err);
+	int code = analyze_query(args, sql, &query, err);
 
 	if (code)
 		return code;
@@ -114,7 +114,11 @@ static int analysis_print(const struct analyze_args *args, struct err *err)
 		fprintf(stderr, "pagereel analyze: %s\n", args->analysis->empty);
 		return verdict;
 	}
-	code = table && args->analysis->sql ? coverage_print(args, err) : 0;
+	code = table && args->analysis->note_sql ?
+	       notes_print(args, args->analysis->note_sql, err) : 0;
+	/* What limits them: losses, thinning, missing hits. */
+	if (!code && table && args->analysis->sql)
+		code = notes_print(args, sql_analyze_coverage, err);
 	return code ? code : verdict;
 }
 

@@ -224,6 +224,15 @@ recording() {
 	  "$("${analyze[@]}" summary --format json | jq '.[0].reclaim_ns')" ]
 }
 
+@test "reclaim says how much of its time is the recording's" {
+	recording
+	run "${analyze[@]}" reclaim
+	[[ $output =~ about\ [0-9]+%\ of\ these\ times\ is\ their\ recording ]]
+	[[ $output = *"750 ns"*"246 ns"*"-e reclaim-cpu"* ]]
+	# in the other formats there is nothing but rows
+	"${analyze[@]}" reclaim --format json | jq -e 'all(.[]; has("cpu_ns"))'
+}
+
 @test "slab: every call is counted once" {
 	recording
 	[ "$("${analyze[@]}" slab --format json | jq '[.[].nr_calls] | add')" = \
