@@ -128,6 +128,10 @@ judge() {
 		AND r.value - c.value >= 0.1 * r.value AND abs(p.value - r.value) > 0.03 * r.value"
 }
 
+if [ -n "$report" ] && [ ! -e "$truth" ]; then
+	echo "machine.sh: no runs of $model yet in $dir" >&2
+	exit 2
+fi
 if [ -z "$report" ]; then
 	guest_need mkfs.ext4 sqlite3
 	mkdir -p "$dir/share"

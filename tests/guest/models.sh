@@ -214,6 +214,10 @@ judge() {
 		AND abs(p.value - r.value) > iif(r.workload IN ('mapped', 'overwrite'), 15, ${BOUND_PCT:-3}) / 100.0 * r.value"
 }
 
+if [ -n "$report" ] && [ ! -e "$truth" ]; then
+	echo "models.sh: no runs of $model yet in $dir" >&2
+	exit 2
+fi
 if [ -z "$report" ]; then
 	prepare
 	while IFS='|' read -r name arguments base <&3; do
