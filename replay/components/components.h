@@ -208,6 +208,8 @@ struct tier_params {
 	double saved_ns;		/* both: time not used is saved up to this */
 	uint64_t ghost_pages;		/* TIER_REFAULTED: evictions remembered */
 	double ratio_max;		/* TIER_RATIO */
+	double same_share;		/* pages of one word repeated; not with cleancache */
+	double same_ns;			/* to find out that a page is */
 	uint64_t seed;
 	const struct codec_cost *codec;	/* sizes; not in the table */
 };
@@ -220,6 +222,7 @@ struct tier_counters {
 	uint64_t nr_puts;		/* compressed */
 	uint64_t nr_poor;		/* of them not kept: too large */
 	uint64_t nr_full;		/* not kept: no room */
+	uint64_t nr_same, nr_huge;	/* kept without contents; kept as they are */
 	uint64_t nr_gets, nr_hits;
 	uint64_t nr_dropped;		/* stored pages that left for others */
 	uint64_t nr_written;		/* of them to the swap device */

@@ -22,8 +22,11 @@
  * when nearly a page; zbud: 64-byte chunks, at most two objects in a page, the oldest page dropped
  * when there is no room. get takes the object out. zswap (mm/zswap.c, 6.18): zswap_store(), the
  * shrinker writes the oldest back to swap when over the limit, after which stores are refused until
- * the pool is under 90 %; zswap_load() takes the object out. zram: zram_bvec_write(): what does not
- * compress is kept as a page; nothing leaves but what is freed.
+ * the pool is under 90 %; zswap_load() takes the object out; a page that does not compress is kept
+ * as it is, so that the order of age holds. zram (drivers/block/zram, 6.18): zram_write_page(): what
+ * compresses to 3624 bytes or more (zs_huge_class_size() with chains of 8) is kept as a page;
+ * nothing leaves but what is freed. Neither stores a page that is one word repeated: zram keeps the
+ * word, in front of zswap swap_writeout() a bit for pages of zeros.
  *
  * How far idle time is saved up matters: pages that are refused lie together, so in a loop they are
  * missed together later; with 10 ms of saving, a run of hits uses it up and refuses the next run,
@@ -45,6 +48,7 @@ enum {
 	HEADER_CHUNKS = 1,
 	NONE = UINT32_MAX,
 	ACCEPT_PCT = 90, /* zswap's accept_threshold_percent */
+	ZRAM_HUGE_BYTES = 3624,
 };
 
 const char *const tier_policy_names[] = {
@@ -77,6 +81,9 @@ const struct param tier_params_table[] = {
 	  "policy refaulted: evictions remembered", NULL },
 	{ "ratio_max", PARAM_DOUBLE, P(ratio_max), "0.5", 0, 2, NULL, "policy ratio: kept up to",
 	  NULL },
+	{ "same", PARAM_DOUBLE, P(same_share), "0", 0, 1, NULL,
+	  "zswap, zram: share of pages that are one word repeated", NULL },
+	{ "same_ns", PARAM_DOUBLE, P(same_ns), "150", 0, 1e6, "ns", "to tell such a page", NULL },
 	{ "seed", PARAM_U64, P(seed), "1", 0, 0, NULL, "of the random numbers", NULL },
 	{ 0 }
 };
@@ -85,7 +92,8 @@ const struct param tier_params_table[] = {
 struct object {
 	uint32_t prev, next;	/* by age, oldest behind the head */
 	uint32_t buddy;		/* zbud: the other one in its page */
-	uint32_t chunks;	/* 0: not stored */
+	uint32_t chunks : 31;	/* 0: not stored */
+	uint32_t same : 1;	/* stored without contents */
 };
 
 struct tier {
@@ -182,7 +190,7 @@ static uint32_t buddy_find(const struct tier *t, uint32_t chunks)
 
 static uint64_t object_bytes(const struct tier *t, uint32_t page)
 {
-	return (uint64_t)t->object[page].chunks * CHUNK_BYTES;
+	return t->object[page].same ? 0 : (uint64_t)t->object[page].chunks * CHUNK_BYTES;
 }
 
 static void pool_remove(struct tier *t, uint32_t page)
@@ -200,16 +208,17 @@ static void pool_remove(struct tier *t, uint32_t page)
 		alone_del(t, page);
 		t->n.pool_bytes -= PAGE_BYTES;
 	}
-	o->chunks = 0;
+	o->chunks = o->same = 0;
 	t->n.nr_stored--;
 }
 
-static void pool_add(struct tier *t, uint32_t page, uint32_t chunks)
+static void pool_add(struct tier *t, uint32_t page, uint32_t chunks, bool same)
 {
 	struct object *o = &t->object[page], *head = &t->object[t->nr_ids];
 	uint32_t buddy = is_zbud(t) ? buddy_find(t, chunks) : NONE;
 
 	o->chunks = chunks;
+	o->same = same;
 	o->buddy = buddy;
 	o->prev = head->prev;
 	o->next = t->nr_ids;
@@ -311,10 +320,34 @@ void tier_fill(struct tier *t, uint32_t page)
 	t->refaulted[page] = at && t->n.nr_evictions - at < t->params.ghost_pages;
 }
 
+static bool is_same(const struct tier *t, uint32_t page)
+{
+	uint64_t state = t->params.seed * 0x9e3779b97f4a7c15ULL + page + 1;
+
+	return !is_zbud(t) && t->params.same_share > 0 && rand_unit(&state) < t->params.same_share;
+}
+
+/* What the compressed page takes; 0: it is not kept. */
+static uint32_t kept_bytes(struct tier *t, uint32_t page)
+{
+	double most = t->params.policy == TIER_RATIO ? t->params.ratio_max : t->params.reject_ratio;
+	uint32_t bytes = codec_page_bytes(t->params.codec, page, t->params.seed);
+
+	if (t->params.policy != TIER_RATIO && t->params.kind == TIER_ZSWAP)
+		most = 1 - 1.0 / PAGE_BYTES;
+	if (t->params.kind == TIER_ZRAM)
+		most = (ZRAM_HUGE_BYTES - 1.0) / PAGE_BYTES;
+	if (bytes <= most * PAGE_BYTES)
+		return bytes ? bytes : 1;
+	if (is_zbud(t) || (t->params.policy == TIER_RATIO && t->params.kind == TIER_ZSWAP))
+		return 0;
+	t->n.nr_huge++;
+	return PAGE_BYTES;
+}
+
 double tier_put(struct tier *t, uint32_t page, bool was_active, double now_ns, double idle_ns)
 {
 	uint32_t bytes;
-	double most = t->params.policy == TIER_RATIO ? t->params.ratio_max : t->params.reject_ratio;
 
 	t->evicted_at[page] = ++t->n.nr_evictions;
 	if (!admit(t, page, was_active, now_ns, idle_ns)) {
@@ -322,17 +355,21 @@ double tier_put(struct tier *t, uint32_t page, bool was_active, double now_ns, d
 		return 0;
 	}
 	t->n.nr_puts++;
+	if (is_same(t, page)) {
+		pool_add(t, page, 1, true);
+		t->n.nr_same++;
+		t->n.put_ns += t->params.same_ns;
+		return t->params.same_ns;
+	}
 	t->n.put_ns += t->params.put_ns;
-	bytes = codec_page_bytes(t->params.codec, page, t->params.seed);
-	if (t->params.kind == TIER_ZRAM && bytes > most * PAGE_BYTES)
-		bytes = PAGE_BYTES;	/* huge: kept as it is */
-	else if (bytes > most * PAGE_BYTES) {
+	bytes = kept_bytes(t, page);
+	if (!bytes) {
 		t->n.nr_poor++;
 		return t->params.put_ns;
 	}
 	bytes = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-	if (make_room(t, bytes ? bytes : 1))
-		pool_add(t, page, bytes ? bytes : 1);
+	if (make_room(t, bytes))
+		pool_add(t, page, bytes, false);
 	else
 		t->n.nr_full++;
 	return t->params.put_ns;
@@ -340,9 +377,9 @@ double tier_put(struct tier *t, uint32_t page, bool was_active, double now_ns, d
 
 bool tier_get(struct tier *t, uint32_t page, double *ns)
 {
-	bool hit = t->object[page].chunks;
+	bool hit = t->object[page].chunks, whole = hit && !t->object[page].same;
 
-	*ns = t->params.policy == TIER_OFF ? 0 : hit ? t->params.get_ns : t->params.lookup_ns;
+	*ns = t->params.policy == TIER_OFF ? 0 : whole ? t->params.get_ns : t->params.lookup_ns;
 	t->n.nr_gets++;
 	t->n.nr_hits += hit;
 	t->n.get_ns += *ns;

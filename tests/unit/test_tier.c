@@ -219,6 +219,60 @@ static void zswap_writes_back_and_zram_is_full_when_full(void **state)
 	tier_free(t);
 }
 
+/* 6.18: zswap keeps what does not compress as it is; zcache dropped it. */
+static void what_does_not_compress_takes_a_page(void **state)
+{
+	static const struct { int kind; uint64_t stored, bytes; } expected[] = {
+		{ TIER_CLEANCACHE, 0, 0 },
+		{ TIER_ZSWAP, 50, 50 * PAGE_BYTES },
+		{ TIER_ZRAM, 50, 50 * PAGE_BYTES },
+	};
+	struct tier_params params = tier_with(TIER_ALL, 1000);
+	int code = 0;
+
+	params.codec = codec_cost_find("lz4", "random");
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct tier *t;
+
+		params.kind = expected[i].kind;
+		t = tier_new(&params, 50, &code, NULL);
+		assert_non_null(t);
+		for (uint32_t page = 0; page < 50; page++)
+			tier_put(t, page, false, 0, 0);
+		assert_int_equal(tier_counters(t)->nr_stored, expected[i].stored);
+		assert_int_equal(tier_counters(t)->pool_bytes, expected[i].bytes);
+		assert_int_equal(tier_counters(t)->nr_huge, expected[i].stored);
+		tier_free(t);
+	}
+}
+
+static void pages_of_one_word_cost_and_take_next_to_nothing(void **state)
+{
+	struct tier_params params = tier_with(TIER_ALL, 1000);
+	const struct tier_counters *n;
+	struct tier *t;
+	int code = 0;
+	double ns;
+
+	params.kind = TIER_ZRAM;
+	params.same_share = 0.5;
+	params.codec = codec_cost_find("lz4", "random");
+	t = tier_new(&params, 1000, &code, NULL);
+	assert_non_null(t);
+	n = tier_counters(t);
+	for (uint32_t page = 0; page < 1000; page++)
+		tier_put(t, page, false, 0, 0);
+	assert_in_range(n->nr_same, 430, 570);
+	assert_int_equal(n->nr_same + n->nr_huge, 1000);
+	assert_int_equal(n->pool_bytes, n->nr_huge * PAGE_BYTES);
+	assert_true(n->put_ns == (double)n->nr_huge * 1000 + (double)n->nr_same * params.same_ns);
+	for (uint32_t page = 0; page < 1000; page++)
+		assert_true(tier_get(t, page, &ns));
+	assert_int_equal(n->pool_bytes, 0);
+	assert_int_equal(n->nr_stored, 0);
+	tier_free(t);
+}
+
 static void a_get_takes_the_page_out_and_a_flush_too(void **state)
 {
 	struct tier_params params = tier_with(TIER_ALL, 1000);
@@ -284,6 +338,8 @@ int main(void)
 		cmocka_unit_test(the_idle_valve_spares_a_stream_and_serves_a_paced_loop),
 		cmocka_unit_test(policies_admit_what_they_say),
 		cmocka_unit_test(zswap_writes_back_and_zram_is_full_when_full),
+		cmocka_unit_test(what_does_not_compress_takes_a_page),
+		cmocka_unit_test(pages_of_one_word_cost_and_take_next_to_nothing),
 		cmocka_unit_test(a_get_takes_the_page_out_and_a_flush_too),
 		cmocka_unit_test(sizes_follow_the_measured_quantiles),
 		cmocka_unit_test(a_pool_larger_than_memory_is_refused),
