@@ -21,12 +21,12 @@
  * zcache (drivers/staging/zcache, 3.0): zcache_put_page() -> zcache_compress() (lzo1x_1), rejected
  * when nearly a page; zbud: 64-byte chunks, at most two objects in a page, the oldest page dropped
  * when there is no room. get takes the object out. zswap (mm/zswap.c, 6.18): zswap_store(), the
- * shrinker writes the oldest back to swap when over the limit, after which stores are refused until
- * the pool is under 90 %; zswap_load() takes the object out; a page that does not compress is kept
- * as it is, so that the order of age holds. zram (drivers/block/zram, 6.18): zram_write_page(): what
- * compresses to 3624 bytes or more (zs_huge_class_size() with chains of 8) is kept as a page;
- * nothing leaves but what is freed. Neither stores a page that is one word repeated: zram keeps the
- * word, in front of zswap swap_writeout() a bit for pages of zeros.
+ * shrinker writes the oldest back to swap when over the limit, after which stores are refused
+ * until the pool is under 90 %; zswap_load() takes the object out; a page that does not compress
+ * is kept as it is, so that the order of age holds. zram (drivers/block/zram, 6.18):
+ * zram_write_page(): what compresses to 3624 bytes or more (zs_huge_class_size() with chains of 8)
+ * is kept as a page; nothing leaves but what is freed. Neither stores a page that is one word
+ * repeated: zram keeps the word, in front of zswap swap_writeout() a bit for pages of zeros.
  *
  * How far idle time is saved up matters: pages that are refused lie together, so in a loop they are
  * missed together later; with 10 ms of saving, a run of hits uses it up and refuses the next run,

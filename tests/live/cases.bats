@@ -101,3 +101,26 @@ flush_attempt() {
 	done
 	false
 }
+
+@test "cleancache: zram of this kernel keeps pages as small as the tier predicts, and what costs nothing free" {
+	# Contents as in the table of codec_cost.c, from what is installed here: 6 points for the difference.
+	for content in text binary; do
+		case $content in
+		text) files=$(find /usr/include /usr/share/doc -type f -size +3k | sort | head -3000) ;;
+		binary) files=$(find /usr/bin /usr/lib -type f -size +100k | sort | head -150) ;;
+		esac
+		for codec in lzo lz4; do
+			run timeout 120 "$BATS_TEST_DIRNAME/zram.sh" $codec $content $files
+			[ "$status" = 77 ] && skip "${output#skipped: }"
+			echo "$codec: $output"
+			[ "$status" = 0 ]
+			awk '
+				{ put[$1] = $15; off = $5 - $7 }
+				NR == 1 && (off > 6 || off < -6) { bad = 1 }
+				$1 == "random" && ($5 != 100 || $7 != 100 || $9 != $11) { bad = 1 }
+				$1 == "zero" && ($5 != 0 || $7 != 0 || $13 != $3) { bad = 1 }
+				END { exit bad || NR != 3 || put["zero"] > put[first] }
+				NR == 1 { first = $1 }' <<<"$output"
+		done
+	done
+}
