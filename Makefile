@@ -106,6 +106,10 @@ cases: all
 	@docs/cases/update.sh $(BUILD)/cases
 	@mkdir -p $(BUILD)/cases && ./pagereel case all --force -o $(BUILD)/cases
 
+# The case 'swappiness' on the kernel that runs here, every cell five times (root, a quarter of an hour).
+cases-live: all helpers
+	@tests/live/swappiness.sh $(CASES)
+
 # Measures the codecs again: lines for replay/components/codec_cost.c (wants liblzo2-dev, liblz4-dev).
 codec-costs: tests/measure/codec_cost.c
 	@mkdir -p $(BUILD)
