@@ -26,22 +26,34 @@ enum { STEPS = 4, NR_BUCKETS = 40 * STEPS, MIN_SHARE = 100, MIN_RATIO = 4 };
 
 struct gaps {
 	uint64_t nr[NR_BUCKETS];	/* by STEPS * log2 of the gap in ns */
+	uint64_t first_ns[NR_BUCKETS];	/* the shortest gap of each bucket */
 	uint64_t total, alone;		/* requests; those of the same task as the one before */
 	uint64_t last_ns;
 	uint32_t last_task;
 	bool any;
 };
 
-static int bucket_of(uint64_t ns)
-{
-	int bucket = ns ? (int)(STEPS * log2((double)ns)) : 0;
-
-	return bucket < NR_BUCKETS ? bucket : NR_BUCKETS - 1;
-}
-
 static uint64_t bucket_ns(int bucket)
 {
 	return (uint64_t)exp2((double)bucket / STEPS);
+}
+
+static void init_buckets(struct gaps *g)
+{
+	for (int i = 0; i < NR_BUCKETS; i++)
+		g->first_ns[i] = (uint64_t)ceil(exp2((double)i / STEPS));
+}
+
+static int bucket_of(const struct gaps *g, uint64_t ns)
+{
+	int bucket;
+
+	if (ns >= 1ULL << NR_BUCKETS / STEPS)
+		return NR_BUCKETS - 1;
+	bucket = ns ? STEPS * (63 - __builtin_clzll(ns)) : 0;
+	for (int i = 1; i < STEPS; i++)
+		bucket += ns >= g->first_ns[(bucket & -STEPS) + i];
+	return bucket;
 }
 
 static void count_block(struct gaps *g, const struct demand_block *block)
@@ -54,7 +66,7 @@ static void count_block(struct gaps *g, const struct demand_block *block)
 			continue;
 		g->total++;
 		if (g->any && task == g->last_task && block->ts_ns[i] >= g->last_ns) {
-			g->nr[bucket_of(block->ts_ns[i] - g->last_ns)]++;
+			g->nr[bucket_of(g, block->ts_ns[i] - g->last_ns)]++;
 			g->alone++;
 		}
 		g->any = true;
@@ -131,6 +143,7 @@ int replay_waits_find(const struct demand_source *source, struct replay_waits *w
 			       err);
 
 	memset(waits, 0, sizeof(*waits));
+	init_buckets(&gaps);
 	if (ret)
 		return ret;
 	while ((ret = source->next(cursor, &block, err)) == 1) {

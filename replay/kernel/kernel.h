@@ -115,7 +115,6 @@ struct memcg {
  * files: readahead.c infers them. Page ids instead of indexes, as neighbours have neighbouring ids.
  */
 struct open_file {
-	uint32_t last_page;	/* read last; NO_PAGE: none */
 	uint32_t prev_page;	/* read last by the read before this one (prev_pos) */
 	uint32_t task;
 	uint32_t start, size, async_size;	/* the window read last, pages */
@@ -130,7 +129,10 @@ enum { OPEN_FILES_MAX = 16, RECENT_READS = 16 };
 /* All that read one file. */
 struct readers {
 	uint32_t nr_open;
+	uint32_t random;	/* an open file that jumps about, used last */
 	uint64_t nr_reads;
+	/* By open file: the page read last; NO_PAGE: none. */
+	uint32_t last_page[OPEN_FILES_MAX];
 	/* The latest reads, in a ring. */
 	uint32_t recent_page[RECENT_READS];	/* the last of each; NO_PAGE: none */
 	bool recent_second[RECENT_READS];	/* it continued another recent one */
@@ -315,6 +317,7 @@ struct kernel_model {
 	uint32_t *extent_file;	/* extent -> index into files */
 	uint32_t *extent_hint;	/* page >> EXTENT_HINT_BITS -> first extent to look at */
 	uint32_t *extent_node;	/* extent -> its first node */
+	uint32_t *node_hint;	/* page >> XA_CHUNK_BITS -> node, or the one before */
 	struct xa_node *nodes;	/* the list's head is behind the last */
 	uint32_t nr_nodes, nr_shadow_nodes;
 	size_t nr_extents;
@@ -435,7 +438,9 @@ PREFETCHING void list_prefetch(const struct kernel_model *m, enum lru_list lru)
 	uint32_t page = list->head - list->tail > LIST_AHEAD ?
 			list->at[(list->tail + LIST_AHEAD) & list->mask] : NO_PAGE;
 
-	__builtin_prefetch(&m->pages[page != NO_PAGE ? page : 0], 1);
+	page = page != NO_PAGE ? page : 0;
+	__builtin_prefetch(&m->pages[page], 1);
+	__builtin_prefetch(&m->nodes[m->node_hint[page >> XA_CHUNK_BITS]], 1);
 }
 
 /* lru.c. A page that is added is at the head of the list that its flags name. */
@@ -462,10 +467,9 @@ static inline void mark_accessed(struct kernel_model *m, uint32_t page)
 /* workingset.c */
 int workingset_init(struct kernel_model *m);
 void workingset_release(struct kernel_model *m);
-void workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages);
+uint32_t workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages);
 void workingset_page_out(struct kernel_model *m, uint32_t page, uint32_t pages, bool shadow);
 void workingset_forget(struct kernel_model *m, uint32_t page);
-uint32_t workingset_shadow(struct kernel_model *m, uint32_t page, uint32_t pages);
 void shrink_shadow_nodes(struct kernel_model *m);
 void workingset_eviction(struct kernel_model *m, uint32_t page);
 uint16_t workingset_refault(struct kernel_model *m, uint32_t page, uint32_t pages);

@@ -337,25 +337,18 @@ uint32_t folio_head(struct kernel_model *m, uint32_t page)
 	return page - (uint32_t)(index & (folio_pages(m, page) - 1));
 }
 
-/* What the new folio's shadow says; the shadow of a large folio is that of its last page. */
-static uint16_t fill_flags(struct kernel_model *m, uint32_t page, uint32_t nr, unsigned int how)
-{
-	if (how & FILL_WRITE)
-		return 0;
-	page = workingset_shadow(m, page, nr);
-	return page == NO_PAGE ? 0 : workingset_refault(m, page, nr);
-}
-
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how)
 {
-	uint32_t nr = 1U << order;
-	uint16_t flags, own = PG_RESIDENT | PG_SEEN | (how & FILL_DEMANDED ? PG_DEMANDED : 0) |
+	uint32_t nr = 1U << order, shadow;
+	uint16_t flags = 0, own = PG_RESIDENT | PG_SEEN | (how & FILL_DEMANDED ? PG_DEMANDED : 0) |
 			      (how & FILL_ANON ? PG_ANON | PG_MAPPED | PG_YOUNG : 0);
 
 	if (!memcg_charge(m, nr, how & FILL_NORETRY ? CHARGE_NORETRY : CHARGE))
 		return false;
-	flags = fill_flags(m, page, nr, how);
-	workingset_page_in(m, page, nr);
+	/* The shadow of a large folio is that of its last page. */
+	shadow = workingset_page_in(m, page, nr);
+	if (shadow != NO_PAGE && !(how & FILL_WRITE))
+		flags = workingset_refault(m, shadow, nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		m->n.c.fills_compulsory += !(m->pages[page + i].flags & PG_SEEN);
 		m->pages[page + i].flags = own | (i ? PG_TAIL : flags);
@@ -669,6 +662,7 @@ PREFETCHING void prefetch_record(const struct kernel_model *m, const struct dema
 	if (page >= m->nr_ids)
 		return;
 	__builtin_prefetch(&m->pages[page], 1);
+	__builtin_prefetch(&m->nodes[m->node_hint[page >> XA_CHUNK_BITS]], 1);
 }
 
 static int linux_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,

@@ -354,45 +354,58 @@ static bool continues(uint32_t last, uint32_t page)
 	return page == last || follows(last, page);
 }
 
+/*
+ * Is @page near to one that was read last? Of reads that jump about nearly none is: a loop without
+ * branches, which compilers vectorize, sorts them out.
+ */
+static bool is_near(const struct readers *r, uint32_t page)
+{
+	uint32_t nr_near = 0;
+
+	for (uint32_t k = 0; k < OPEN_FILES_MAX; k++)
+		nr_near += page - r->last_page[k] <= 2;
+	for (uint32_t k = 0; k < RECENT_READS; k++)
+		nr_near += page - r->recent_page[k] <= 2;
+	return nr_near;
+}
+
 static struct open_file *find_stream(struct readers *r, uint32_t page, uint32_t task)
 {
 	struct open_file *other = NULL;
 
 	for (uint32_t i = 0; i < r->nr_open; i++) {
-		struct open_file *f = &r->open[i];
-
-		if (!continues(f->last_page, page))
+		if (!continues(r->last_page[i], page))
 			continue;
-		if (f->task == task)
-			return f;
-		other = f;
+		if (r->open[i].task == task)
+			return &r->open[i];
+		other = &r->open[i];
 	}
 	return other;
 }
 
-/*
- * One of the latest reads that @page continues; RECENT_READS: none, which is so for nearly all of
- * those that jump about: a loop without branches, which compilers vectorize, sorts them out.
- */
+/* One of the latest reads that @page continues; RECENT_READS: none. */
 static uint32_t find_recent(const struct readers *r, uint32_t page)
 {
-	uint32_t nr_near = 0, i = 0;
+	uint32_t i = 0;
 
-	for (uint32_t k = 0; k < RECENT_READS; k++)
-		nr_near += page - r->recent_page[k] <= 2;
-	if (!nr_near)
-		return RECENT_READS;
 	while (i < RECENT_READS && !continues(r->recent_page[i], page))
 		i++;
 	return i;
 }
 
-/* A descriptor that @task is known to jump about with. */
+/* The descriptor that @task is known to jump about with; there is one at most. */
 static struct open_file *find_random(struct readers *r, uint32_t task)
 {
-	for (uint32_t i = 0; i < r->nr_open; i++)
-		if (r->open[i].task == task && !r->open[i].stream)
-			return &r->open[i];
+	struct open_file *f = &r->open[r->random];
+
+	if (f->task == task && !f->stream && r->nr_open)
+		return f;
+	for (uint32_t i = 0; i < r->nr_open; i++) {
+		if (r->open[i].task != task || r->open[i].stream)
+			continue;
+		r->random = i;
+		return &r->open[i];
+	}
 	return NULL;
 }
 
@@ -410,16 +423,17 @@ static struct open_file *new_open_file(struct readers *r)
 
 static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t task, bool random)
 {
-	struct open_file *f = find_stream(r, page, task);
-	uint32_t recent = f ? RECENT_READS : find_recent(r, page);
-	bool third = recent < RECENT_READS && r->recent_second[recent];
+	bool near = is_near(r, page), third;
+	struct open_file *f = near ? find_stream(r, page, task) : NULL;
+	uint32_t recent = near && !f ? find_recent(r, page) : RECENT_READS;
 
+	third = recent < RECENT_READS && r->recent_second[recent];
 	if (!f && !third)
 		f = find_random(r, task);
 	if (!f) {
 		f = new_open_file(r);
-		*f = (struct open_file){ .random = random, .stream = third, .task = task,
-					 .last_page = third ? r->recent_page[recent] : NO_PAGE };
+		*f = (struct open_file){ .random = random, .stream = third, .task = task };
+		r->last_page[f - r->open] = third ? r->recent_page[recent] : NO_PAGE;
 	}
 	f->used = ++r->nr_reads;
 	r->recent_second[r->nr_reads % RECENT_READS] = recent < RECENT_READS;
@@ -436,6 +450,8 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
 	m->metadata_bytes += sizeof(*file->readers);
 	for (uint32_t i = 0; i < RECENT_READS; i++)
 		file->readers->recent_page[i] = NO_PAGE;
+	for (uint32_t i = 0; i < OPEN_FILES_MAX; i++)
+		file->readers->last_page[i] = NO_PAGE;
 	return file->readers;
 }
 
@@ -446,19 +462,19 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
  * marker. @fresh: they are just being read, so only the first is waited for. Returns the page to go
  * on with.
  */
-static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t page,
-			   uint32_t end, bool fresh)
+static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t *last_page,
+			   uint32_t page, uint32_t end, bool fresh)
 {
 	for (uint32_t n = 0; n < m->p.batch_pages && page < end && resident(m, page); n++) {
 		uint32_t head = folio_head(m, page), next = head + folio_pages(m, head);
 
 		if (next > end)
 			next = end;
-		if (f->last_page == NO_PAGE || f->last_page < head || f->last_page >= next)
+		if (*last_page == NO_PAGE || *last_page < head || *last_page >= next)
 			mark_accessed(m, head);
 		for (; page < next; page++)
 			demand_page(m, page);
-		f->last_page = page - 1;
+		*last_page = page - 1;
 		if (m->pages[head].flags & PG_READAHEAD) {
 			async_ra(m, f, head, end - head);
 			break;
@@ -491,13 +507,14 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 		   uint32_t task)
 {
 	struct readers *r = file_readers(m, file);
-	uint32_t end = page + run, sync_windows = 0;
+	uint32_t end = page + run, *last_page, sync_windows = 0;
 	struct open_file *f;
 
 	if (!r)
 		return -ENOMEM;
 	f = open_file_of(r, page, task, file->readahead == READAHEAD_RANDOM);
-	f->prev_page = f->last_page;
+	last_page = &r->last_page[f - r->open];
+	f->prev_page = *last_page;
 	while (page < end) {
 		bool fresh = !resident(m, page);
 
@@ -509,7 +526,7 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 		}
 		if (!resident(m, page))
 			fill_folio(m, page, 0, 0);
-		page = read_batch(m, f, page, end, fresh);
+		page = read_batch(m, f, last_page, page, end, fresh);
 	}
 	land(m, sync_windows);
 	r->recent_page[r->nr_reads % RECENT_READS] = end - 1;

@@ -39,8 +39,20 @@ static uint32_t nr_nodes_of(const struct replay_extent *e)
 	return (uint32_t)((last >> XA_CHUNK_BITS) - (e->first_index >> XA_CHUNK_BITS) + 1);
 }
 
+/* The node of @page; *slot: which of its slots. */
+static uint32_t page_node(struct kernel_model *m, uint32_t page, uint32_t *slot)
+{
+	const struct replay_extent *e = page_extent(m, page);
+	uint64_t index = e->first_index + (page - e->first_id);
+
+	*slot = index & (XA_CHUNK_PAGES - 1);
+	return m->extent_node[e - m->extents] +
+	       (uint32_t)((index >> XA_CHUNK_BITS) - (e->first_index >> XA_CHUNK_BITS));
+}
+
 int workingset_init(struct kernel_model *m)
 {
+	size_t nr_hints = (m->nr_ids >> XA_CHUNK_BITS) + 1;
 	uint64_t nr = 0;
 
 	m->extent_node = calloc(m->nr_extents, sizeof(*m->extent_node));
@@ -53,31 +65,27 @@ int workingset_init(struct kernel_model *m)
 		nr += nr_nodes_of(e);
 	}
 	m->nodes = calloc(nr + 1, sizeof(*m->nodes));
-	if (!m->nodes)
+	m->node_hint = calloc(nr_hints, sizeof(*m->node_hint));
+	if (!m->nodes || !m->node_hint)
 		return -ENOMEM;
 	m->nr_nodes = (uint32_t)nr;
 	for (size_t i = 0; i < nr; i++)
 		m->nodes[i].next = NO_PAGE;
 	m->nodes[nr].next = m->nodes[nr].prev = m->nr_nodes;
-	m->metadata_bytes += (nr + 1) * sizeof(*m->nodes) + m->nr_extents * 4;
+	for (size_t i = 0; i < nr_hints; i++) {
+		uint32_t slot, page = (uint32_t)i << XA_CHUNK_BITS;
+
+		m->node_hint[i] = page_node(m, page < m->nr_ids ? page : m->nr_ids - 1, &slot);
+	}
+	m->metadata_bytes += (nr + 1) * sizeof(*m->nodes) + (m->nr_extents + nr_hints) * 4;
 	return 0;
 }
 
 void workingset_release(struct kernel_model *m)
 {
 	free(m->extent_node);
+	free(m->node_hint);
 	free(m->nodes);
-}
-
-/* The node of @page; *slot: which of its slots. */
-static uint32_t page_node(struct kernel_model *m, uint32_t page, uint32_t *slot)
-{
-	const struct replay_extent *e = page_extent(m, page);
-	uint64_t index = e->first_index + (page - e->first_id);
-
-	*slot = index & (XA_CHUNK_PAGES - 1);
-	return m->extent_node[e - m->extents] +
-	       (uint32_t)((index >> XA_CHUNK_BITS) - (e->first_index >> XA_CHUNK_BITS));
 }
 
 /* Bits of a node for @pages, a power of two, from @slot on; of a folio that spans nodes, all. */
@@ -113,19 +121,28 @@ static void update_node(struct kernel_model *m, uint32_t node)
 	}
 }
 
-/* A folio comes in; shadows in its place are gone. */
-void workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages)
+/*
+ * A folio comes in; shadows in its place are gone. Returns the last of its pages that had one;
+ * NO_PAGE: none.
+ */
+uint32_t workingset_page_in(struct kernel_model *m, uint32_t page, uint32_t pages)
 {
-	uint32_t slot, node = page_node(m, page, &slot), end = node + nodes_of_folio(pages);
+	uint32_t slot, first = page_node(m, page, &slot), shadow = NO_PAGE;
+	uint64_t bits = slot_bits(slot, pages);
 
-	for (; node < end; node++) {
-		struct xa_node *n = &m->nodes[node];
+	for (uint32_t i = 0; i < nodes_of_folio(pages); i++) {
+		struct xa_node *n = &m->nodes[first + i];
+		uint64_t shadows = n->shadows & bits;
 
-		n->shadows &= ~slot_bits(slot, pages);
+		if (shadows)
+			shadow = page + i * XA_CHUNK_PAGES - slot + 63 -
+				 (uint32_t)__builtin_clzll(shadows);
+		n->shadows &= ~bits;
 		n->nr_pages += pages < XA_CHUNK_PAGES ? pages : XA_CHUNK_PAGES;
 		n->large = pages >= XA_CHUNK_PAGES;
-		update_node(m, node);
+		update_node(m, first + i);
 	}
+	return shadow;
 }
 
 /*
@@ -144,20 +161,6 @@ void workingset_page_out(struct kernel_model *m, uint32_t page, uint32_t pages, 
 		n->large = pages >= XA_CHUNK_PAGES;
 		update_node(m, node);
 	}
-}
-
-/* The last of @pages, which are to be one folio, that has a shadow; NO_PAGE: none. */
-uint32_t workingset_shadow(struct kernel_model *m, uint32_t page, uint32_t pages)
-{
-	uint32_t slot, node = page_node(m, page, &slot);
-
-	for (uint32_t i = nodes_of_folio(pages); i-- > 0;) {
-		uint64_t shadows = m->nodes[node + i].shadows & slot_bits(slot, pages);
-
-		if (shadows)
-			return page + i * XA_CHUNK_PAGES - slot + 63 - __builtin_clzll(shadows);
-	}
-	return NO_PAGE;
 }
 
 /* Truncated; a shadow, if it has one, is gone. */
