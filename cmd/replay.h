@@ -51,6 +51,17 @@ void db_source_release(struct db_source *db);
 void db_source_init(struct db_source *db, const char *path, const struct demand_info *info,
 		    struct demand_source *source);
 
+/* ---- the device (replay_device.c) ------------------------------------------------------------ */
+
+/* The one whose files were read most; -1: none is known. */
+struct replay_device {
+	int64_t major, minor;
+	uint32_t max_folio_pages;	/* the largest folio that was added; 0: none was */
+};
+
+int replay_device_find(struct store *store, int64_t capture_id, struct replay_device *device,
+		       struct err *err);
+
 /* What kernel models want to know: pages of files, and the capture's context. */
 struct replay_surroundings {
 	struct replay_context context;

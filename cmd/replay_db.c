@@ -188,8 +188,6 @@ static void fact_take(struct query *query, struct replay_context *context)
 		context->read_ahead_pages = (uint32_t)(v * 1024 / PAGE_BYTES);
 	else if (fact_u64(query, "max_io_kb", &v))
 		context->max_io_pages = (uint32_t)(v * 1024 / PAGE_BYTES);
-	else if (fact_u64(query, "max_folio_pages", &v))
-		context->max_folio_pages = (uint32_t)v;
 	else if (fact_u64(query, "swappiness", &v))
 		context->swappiness = (uint32_t)v;
 	else if (fact_u64(query, "swap_bytes", &v))
@@ -215,19 +213,24 @@ static int context_read(struct store *store, const struct demand_info *info, con
 			struct replay_context *context, struct err *err)
 {
 	const char *limited = *path ? path : NULL;	/* NULL: no limit was recorded */
+	struct replay_device device;
 	struct query *query;
-	int ret;
+	int ret = replay_device_find(store, info->capture_id, &device, err);
 
+	if (ret)
+		return ret;
 	*context = (struct replay_context){
 		.nr_cpus = 1, .nr_nodes = 1, .total_pages = UINT64_MAX,
 		.limit_pages = UINT64_MAX, .other_charge_pages = UINT64_MAX,
-		.swappiness = 60,
+		.swappiness = 60, .max_folio_pages = device.max_folio_pages,
 	};
 	ret = query_open(store, &query, sql_schema_replay_context, err);
 	if (ret)
 		return ret;
 	query_bind_name(query, ":capture_id", VALUE_OF_INT(info->capture_id));
 	query_bind_name(query, ":stream_id", VALUE_OF_INT(info->stream_id));
+	query_bind_name(query, ":dev_major", VALUE_OF_INT(device.major));
+	query_bind_name(query, ":dev_minor", VALUE_OF_INT(device.minor));
 	query_bind_name(query, ":path", VALUE_OF_TEXT(limited));
 	while ((ret = query_step(query, err)) == 1)
 		fact_take(query, context);

@@ -1,5 +1,6 @@
 -- replay_context.sql - (fact, value) of a capture that kernel models take their defaults from; facts that
--- were not recorded give no row. :path is the limited memcg (replay_memcg.sql) or NULL. See
+-- were not recorded give no row. :dev_major, :dev_minor is the device that was read most
+-- (cmd/replay_device.c), :path is the limited memcg (replay_memcg.sql) or NULL. See
 -- cmd/replay_db.c.
 WITH last AS (
 	SELECT subject, key, value, max(ts_ns) FROM context
@@ -7,16 +8,8 @@ WITH last AS (
 	GROUP BY subject, key
 ), memcg AS (
 	SELECT key, value FROM last WHERE subject = 'memcg:' || :path
-), reads AS (
-	-- only chosen tasks' reads and faults are recorded; a million are enough to know the device
-	SELECT file_id, count(*) AS nr FROM (SELECT file_id FROM page_event
-		WHERE capture_id = :capture_id AND op IN ('read', 'fault') LIMIT 1000000)
-	GROUP BY file_id
-), device AS (
-	SELECT f.dev_major, f.dev_minor FROM reads r JOIN file f ON f.id = r.file_id
-	GROUP BY f.dev_major, f.dev_minor ORDER BY sum(r.nr) DESC LIMIT 1
 ), queue AS (
-	SELECT key, value FROM last, device WHERE subject = 'bdi:' || dev_major || ':' || dev_minor
+	SELECT key, value FROM last WHERE subject = 'bdi:' || :dev_major || ':' || :dev_minor
 )
 SELECT 'kernel_release', kernel_release FROM capture WHERE id = :capture_id
 UNION ALL SELECT 'nr_cpus', nr_cpus FROM capture WHERE id = :capture_id AND nr_cpus > 0
@@ -40,10 +33,4 @@ UNION ALL SELECT 'other_charge_bytes', CAST(avg(bytes) AS INTEGER) FROM (
 	WHERE capture_id = :capture_id AND phase = 'sample' AND subject = 'memcg:' || :path
 		AND key IN ('kernel_bytes', 'stat.rss', 'stat.kernel', 'stat.anon')
 	GROUP BY ts_ns HAVING sum(key IN ('kernel_bytes', 'stat.kernel')) > 0)
-	HAVING count(*) > 0
--- the first two million adds tell how large folios get
-UNION ALL SELECT 'max_folio_pages', max(pages) FROM (
-	SELECT pages FROM page_event WHERE capture_id = :capture_id AND op = 'add'
-		AND file_id IN (SELECT f.id FROM file f, device d
-			WHERE f.dev_major = d.dev_major AND f.dev_minor = d.dev_minor)
-	LIMIT 2000000) HAVING count(*) > 0;
+	HAVING count(*) > 0;
