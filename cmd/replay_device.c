@@ -16,15 +16,19 @@ enum { MAX_READS = 1000000, MAX_ADDS = 2000000, MAX_FILES = 1 << 26 };
 struct files {
 	uint32_t *nr;
 	int64_t nr_ids;
+	bool one_device;
 };
 
 static int files_init(struct store *store, struct files *files, struct err *err)
 {
 	bool found;
-	int64_t max = 0;
+	int64_t max = 0, nr_devices = 0;
 	int ret = store_get_int(store, "SELECT coalesce(max(id), 0) FROM file", NULL, 0, &max,
 				&found, err);
 
+	ret = ret ?: store_get_int(store, "SELECT count(*) FROM (SELECT DISTINCT dev_major,"
+				   " dev_minor FROM file)", NULL, 0, &nr_devices, &found, err);
+	files->one_device = nr_devices == 1;
 	files->nr = NULL;
 	files->nr_ids = max < MAX_FILES ? max + 1 : 0;
 	if (ret)
@@ -50,6 +54,8 @@ static int count_reads(struct store *store, int64_t capture_id, struct files *fi
 			break;
 		if (event->file_id < files->nr_ids)
 			files->nr[event->file_id]++;
+		if (files->one_device && event->file_id)
+			break;
 	}
 	page_reader_close(reader);
 	return ret < 0 ? ret : 0;
@@ -89,8 +95,8 @@ static int mark_files(struct store *store, struct files *files, int64_t major, i
 		      struct err *err)
 {
 	struct query *query;
-	int ret = query_open(store, &query, "SELECT id, dev_major = ?1 AND dev_minor = ?2 FROM file",
-			     err);
+	int ret = query_open(store, &query, "SELECT id, dev_major = ?1 AND dev_minor = ?2"
+			     " FROM file", err);
 
 	if (ret)
 		return ret;

@@ -27,6 +27,8 @@ enum { STEPS = 4, NR_BUCKETS = 40 * STEPS, MIN_SHARE = 100, MIN_RATIO = 4 };
 struct gaps {
 	uint64_t nr[NR_BUCKETS];	/* by STEPS * log2 of the gap in ns */
 	uint64_t first_ns[NR_BUCKETS];	/* the shortest gap of each bucket */
+	uint64_t gap_ns;		/* the last one, and its bucket */
+	int bucket;
 	uint64_t total, alone;		/* requests; those of the same task as the one before */
 	uint64_t last_ns;
 	uint32_t last_task;
@@ -56,6 +58,14 @@ static int bucket_of(const struct gaps *g, uint64_t ns)
 	return bucket;
 }
 
+static void count_gap(struct gaps *g, uint64_t ns)
+{
+	if (ns != g->gap_ns)
+		g->bucket = bucket_of(g, ns);
+	g->gap_ns = ns;
+	g->nr[g->bucket]++;
+}
+
 static void count_block(struct gaps *g, const struct demand_block *block)
 {
 	for (size_t i = 0; i < block->nr; i++) {
@@ -66,7 +76,7 @@ static void count_block(struct gaps *g, const struct demand_block *block)
 			continue;
 		g->total++;
 		if (g->any && task == g->last_task && block->ts_ns[i] >= g->last_ns) {
-			g->nr[bucket_of(g, block->ts_ns[i] - g->last_ns)]++;
+			count_gap(g, block->ts_ns[i] - g->last_ns);
 			g->alone++;
 		}
 		g->any = true;

@@ -124,7 +124,7 @@ struct open_file {
 	uint64_t used;		/* when, counted in reads of the file */
 };
 
-enum { OPEN_FILES_MAX = 16, RECENT_READS = 16 };
+enum { OPEN_FILES_MAX = 16, RECENT_READS = 16, NEAR_BITS = 10 };
 
 /* All that read one file. */
 struct readers {
@@ -135,6 +135,8 @@ struct readers {
 	uint32_t last_page[OPEN_FILES_MAX];
 	/* The latest reads, in a ring. */
 	uint32_t recent_page[RECENT_READS];	/* the last of each; NO_PAGE: none */
+	/* By hash of a page: how many of those two it is for (near_hash()). */
+	uint8_t nr_near[1 << NEAR_BITS];
 	bool recent_second[RECENT_READS];	/* it continued another recent one */
 	struct open_file open[OPEN_FILES_MAX];
 };
@@ -345,6 +347,36 @@ static inline uint32_t folio_pages(const struct kernel_model *m, uint32_t page)
 	return 1U << folio_order(m, page);
 }
 
+/* linux.c */
+struct replay_extent *find_extent(struct kernel_model *m, uint32_t page);
+
+static inline struct replay_extent *page_extent(struct kernel_model *m, uint32_t page)
+{
+	struct replay_extent *e = &m->extents[m->extent];
+
+	return page - e->first_id < e->pages ? e : find_extent(m, page);
+}
+
+static inline struct file_state *page_file(struct kernel_model *m, uint32_t page)
+{
+	return &m->files[m->extent_file[page_extent(m, page) - m->extents]];
+}
+
+static inline uint64_t page_index(struct kernel_model *m, uint32_t page)
+{
+	const struct replay_extent *e = page_extent(m, page);
+
+	return e->first_index + (page - e->first_id);
+}
+
+/* The first page of the folio that @page, a resident one, is in. Folios are aligned in the file. */
+static inline uint32_t folio_head(struct kernel_model *m, uint32_t page)
+{
+	if (!(m->pages[page].flags & PG_TAIL))
+		return page;
+	return page - (uint32_t)(page_index(m, page) & (folio_pages(m, page) - 1));
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static inline enum lru_list page_lru(uint16_t flags)
@@ -543,9 +575,6 @@ enum { FILL_DEMANDED = 1, FILL_WRITE = 2, FILL_NORETRY = 4, FILL_ANON = 8, FILL_
 
 /* Brings a folio in; false (only with FILL_NORETRY): no room could be made for it. */
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how);
-struct replay_extent *page_extent(struct kernel_model *m, uint32_t page);
-struct file_state *page_file(struct kernel_model *m, uint32_t page);
-uint32_t folio_head(struct kernel_model *m, uint32_t page);
 
 /* A resident page is asked for: it was not brought in for nothing. */
 static inline void demand_page(struct kernel_model *m, uint32_t page)

@@ -306,35 +306,14 @@ static struct kernel_model *mglru_create(const struct kernel_config *config, int
 
 /* ---- fills and lookups ----------------------------------------------------------------------- */
 
-struct replay_extent *page_extent(struct kernel_model *m, uint32_t page)
+struct replay_extent *find_extent(struct kernel_model *m, uint32_t page)
 {
-	size_t i = m->extent;
+	size_t i = m->extent_hint[page >> EXTENT_HINT_BITS];
 
-	if (page - m->extents[i].first_id < m->extents[i].pages)
-		return &m->extents[i];
-	i = m->extent_hint[page >> EXTENT_HINT_BITS];
 	while (i + 1 < m->nr_extents && m->extents[i + 1].first_id <= page)
 		i++;
 	m->extent = i;
 	return &m->extents[i];
-}
-
-struct file_state *page_file(struct kernel_model *m, uint32_t page)
-{
-	return &m->files[m->extent_file[page_extent(m, page) - m->extents]];
-}
-
-/* The first page of the folio that @page, a resident one, is in. Folios are aligned in the file. */
-uint32_t folio_head(struct kernel_model *m, uint32_t page)
-{
-	const struct replay_extent *e;
-	uint64_t index;
-
-	if (!(m->pages[page].flags & PG_TAIL))
-		return page;
-	e = page_extent(m, page);
-	index = e->first_index + (page - e->first_id);
-	return page - (uint32_t)(index & (folio_pages(m, page) - 1));
 }
 
 bool fill_folio(struct kernel_model *m, uint32_t page, uint32_t order, unsigned int how)
@@ -652,17 +631,24 @@ static bool record_has_pages(enum demand_op op)
 	return op <= DEMAND_FSYNC || op == DEMAND_ANON;
 }
 
-/* Asks for the state of the pages of the record some ahead: most have not been touched for long. */
+/*
+ * Asks for the state of the pages of the records ahead: most have not been touched for long. Their
+ * nodes are asked for later, when it is known which.
+ */
 PREFETCHING void prefetch_record(const struct kernel_model *m, const struct demand_block *block,
 				size_t i)
 {
-	size_t ahead = i + RECORDS_AHEAD < block->nr ? i + RECORDS_AHEAD : block->nr - 1;
+	size_t last = block->nr - 1;
+	size_t ahead = i + RECORDS_AHEAD < last ? i + RECORDS_AHEAD : last;
 	uint32_t page = block->page[ahead];
 
-	if (page >= m->nr_ids)
-		return;
-	__builtin_prefetch(&m->pages[page], 1);
+	page = page < m->nr_ids ? page : 0;
 	__builtin_prefetch(&m->nodes[m->node_hint[page >> XA_CHUNK_BITS]], 1);
+	ahead = i + 2 * RECORDS_AHEAD < last ? i + 2 * RECORDS_AHEAD : last;
+	page = block->page[ahead];
+	page = page < m->nr_ids ? page : 0;
+	__builtin_prefetch(&m->pages[page], 1);
+	__builtin_prefetch(&m->node_hint[page >> XA_CHUNK_BITS]);
 }
 
 static int linux_feed(struct kernel_model *m, const struct demand_block *block, uint8_t *hit,

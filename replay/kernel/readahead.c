@@ -89,13 +89,6 @@ static uint32_t ra_end(struct kernel_model *m, uint32_t page)
 	return in_file > m->nr_ids - e->first_id ? m->nr_ids : e->first_id + (uint32_t)in_file;
 }
 
-static uint64_t page_index(struct kernel_model *m, uint32_t page)
-{
-	const struct replay_extent *e = page_extent(m, page);
-
-	return e->first_index + (page - e->first_id);
-}
-
 /*
  * A folio is added to a window that is being read: it is locked until the device is done, or until
  * the reader has waited for it. Where the record does not tell how long a wait is: FLIGHT_NS.
@@ -354,19 +347,24 @@ static bool continues(uint32_t last, uint32_t page)
 	return page == last || follows(last, page);
 }
 
-/*
- * Is @page near to one that was read last? Of reads that jump about nearly none is: a loop without
- * branches, which compilers vectorize, sorts them out.
- */
+/* The same for four neighbours. */
+static uint32_t near_hash(uint32_t page)
+{
+	return page >> 2 & ((1 << NEAR_BITS) - 1);
+}
+
+/* May @page continue one that was read last? Of reads that jump about nearly none does. */
 static bool is_near(const struct readers *r, uint32_t page)
 {
-	uint32_t nr_near = 0;
+	return r->nr_near[near_hash(page)] | r->nr_near[near_hash(page - 2)];
+}
 
-	for (uint32_t k = 0; k < OPEN_FILES_MAX; k++)
-		nr_near += page - r->last_page[k] <= 2;
-	for (uint32_t k = 0; k < RECENT_READS; k++)
-		nr_near += page - r->recent_page[k] <= 2;
-	return nr_near;
+/* *@last is one of r->last_page or r->recent_page. */
+static void set_last(struct readers *r, uint32_t *last, uint32_t page)
+{
+	r->nr_near[near_hash(*last)]--;
+	r->nr_near[near_hash(page)]++;
+	*last = page;
 }
 
 static struct open_file *find_stream(struct readers *r, uint32_t page, uint32_t task)
@@ -433,7 +431,7 @@ static struct open_file *open_file_of(struct readers *r, uint32_t page, uint32_t
 	if (!f) {
 		f = new_open_file(r);
 		*f = (struct open_file){ .random = random, .stream = third, .task = task };
-		r->last_page[f - r->open] = third ? r->recent_page[recent] : NO_PAGE;
+		set_last(r, &r->last_page[f - r->open], third ? r->recent_page[recent] : NO_PAGE);
 	}
 	f->used = ++r->nr_reads;
 	r->recent_second[r->nr_reads % RECENT_READS] = recent < RECENT_READS;
@@ -452,6 +450,7 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
 		file->readers->recent_page[i] = NO_PAGE;
 	for (uint32_t i = 0; i < OPEN_FILES_MAX; i++)
 		file->readers->last_page[i] = NO_PAGE;
+	file->readers->nr_near[near_hash(NO_PAGE)] = OPEN_FILES_MAX + RECENT_READS;
 	return file->readers;
 }
 
@@ -462,9 +461,11 @@ static struct readers *file_readers(struct kernel_model *m, struct file_state *f
  * marker. @fresh: they are just being read, so only the first is waited for. Returns the page to go
  * on with.
  */
-static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t *last_page,
+static uint32_t read_batch(struct kernel_model *m, struct readers *r, struct open_file *f,
 			   uint32_t page, uint32_t end, bool fresh)
 {
+	uint32_t *last_page = &r->last_page[f - r->open];
+
 	for (uint32_t n = 0; n < m->p.batch_pages && page < end && resident(m, page); n++) {
 		uint32_t head = folio_head(m, page), next = head + folio_pages(m, head);
 
@@ -474,7 +475,7 @@ static uint32_t read_batch(struct kernel_model *m, struct open_file *f, uint32_t
 			mark_accessed(m, head);
 		for (; page < next; page++)
 			demand_page(m, page);
-		*last_page = page - 1;
+		set_last(r, last_page, page - 1);
 		if (m->pages[head].flags & PG_READAHEAD) {
 			async_ra(m, f, head, end - head);
 			break;
@@ -502,6 +503,13 @@ static void land(struct kernel_model *m, uint32_t slots)
 		m->in_flight[__builtin_ctz(slots)].until_ns = 0;
 }
 
+/* One page that is there and no part of a larger folio, nor the marker: most reads. */
+static inline bool is_plain_hit(const struct page *p, uint32_t run)
+{
+	return run == 1 && !p->order &&
+	       (p->flags & (PG_RESIDENT | PG_READAHEAD | PG_TAIL)) == PG_RESIDENT;
+}
+
 /* read(2) of @run pages with the readahead that it causes. 0 or -ENOMEM. */
 int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t page, uint32_t run,
 		   uint32_t task)
@@ -515,6 +523,14 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 	f = open_file_of(r, page, task, file->readahead == READAHEAD_RANDOM);
 	last_page = &r->last_page[f - r->open];
 	f->prev_page = *last_page;
+	if (is_plain_hit(&m->pages[page], run)) {
+		if (page != *last_page)
+			mark_accessed(m, page);
+		demand_page(m, page);
+		set_last(r, last_page, page);
+		set_last(r, &r->recent_page[r->nr_reads % RECENT_READS], page);
+		return 0;
+	}
 	while (page < end) {
 		bool fresh = !resident(m, page);
 
@@ -526,10 +542,10 @@ int readahead_read(struct kernel_model *m, struct file_state *file, uint32_t pag
 		}
 		if (!resident(m, page))
 			fill_folio(m, page, 0, 0);
-		page = read_batch(m, f, last_page, page, end, fresh);
+		page = read_batch(m, r, f, page, end, fresh);
 	}
 	land(m, sync_windows);
-	r->recent_page[r->nr_reads % RECENT_READS] = end - 1;
+	set_last(r, &r->recent_page[r->nr_reads % RECENT_READS], end - 1);
 	return 0;
 }
 
