@@ -107,22 +107,6 @@ static int event_count(struct import_sink *sink, struct import_cpu *cpu, uint64_
 	return commit(sink, err);
 }
 
-static const char *status_of(int ret)
-{
-	switch (ret) {
-	case 0:
-		return "complete";
-	case -EINTR:
-		return "interrupted";
-	case -ENOSPC:
-		return "disk-full";
-	case -EFBIG:
-		return "size-limit";
-	default:
-		return "failed";
-	}
-}
-
 static int counts_store(struct import_sink *sink, struct err *err)
 {
 	int ret = 0;
@@ -160,7 +144,7 @@ int import_sink_finish(struct import_sink *sink, int ret, struct err *err)
 		end = store_capture_set_base(sink->store, sink->capture_id,
 					     (int64_t)sink->result->first_ts_ns, &own);
 	if (!end)
-		end = store_capture_end(sink->store, sink->capture_id, status_of(ret),
+		end = store_capture_end(sink->store, sink->capture_id, store_capture_status(ret),
 					(int64_t)sink->result->last_ts_ns, &own);
 	if (!end)
 		end = store_commit(sink->store, &own);

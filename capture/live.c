@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,11 +49,9 @@ struct live {
 	int signal_fd;
 	sigset_t old_signals;
 	bool signals_taken;
-	int gate_fd;		/* the command waits for its other end */
-	int exec_fd;		/* says why the command could not be run */
 	bool has_begun;
 	bool has_output;	/* it is ours: made or, with --force, replaced */
-	pid_t child;		/* 0: none or reaped */
+	struct live_command command;
 	uint64_t begun_ns, next_context_ns, next_budget_ns, cpu_at_ns, term_sent_ns;
 	uint64_t budget_cpu_ns, budget_events;
 	int over_budget;
@@ -70,7 +67,7 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- signals and the command ---------------------------------------------------------------- */
+/* ---- signals -------------------------------------------------------------------------------- */
 
 static int take_signals(struct live *l, struct err *err)
 {
@@ -84,73 +81,6 @@ static int take_signals(struct live *l, struct err *err)
 	l->signals_taken = true;
 	l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return l->signal_fd < 0 ? err_sys(err, -errno, "cannot wait for signals") : 0;
-}
-
-static void child_run(const struct live *l, int gate, int report)
-{
-	char byte;
-	int code;
-
-	if (read(gate, &byte, 1) != 1)
-		_exit(127);	/* the capture did not come about */
-	pthread_sigmask(SIG_SETMASK, &l->old_signals, NULL);
-	execvp(l->opts->command[0], l->opts->command);
-	code = errno;
-	if (write(report, &code, sizeof(code)) != sizeof(code))
-		_exit(1);
-	_exit(code == ENOENT ? 127 : 126);
-}
-
-/* Forks the command, which waits until the gate opens. Before threads are there. */
-static int fork_command(struct live *l, struct err *err)
-{
-	int gate[2], report[2], code = 0;
-	pid_t child;
-
-	if (!l->opts->command)
-		return 0;
-	if (pipe2(gate, O_CLOEXEC))
-		return err_sys(err, -errno, "cannot make a pipe");
-	l->gate_fd = gate[1];
-	if (pipe2(report, O_CLOEXEC)) {
-		code = err_sys(err, -errno, "cannot make a pipe");
-		close(gate[0]);
-		return code;
-	}
-	l->exec_fd = report[0];
-	child = fork();
-	if (child < 0)
-		code = err_sys(err, -errno, "cannot start '%s'", l->opts->command[0]);
-	if (!child) {
-		close(gate[1]);
-		child_run(l, gate[0], report[1]);
-	}
-	close(gate[0]);
-	close(report[1]);
-	l->child = child > 0 ? child : 0;
-	return code;
-}
-
-static void open_gate(struct live *l)
-{
-	if (l->gate_fd < 0)
-		return;
-	if (write(l->gate_fd, "", 1) != 1)
-		kill(l->child, SIGTERM);
-	close(l->gate_fd);
-	l->gate_fd = -1;
-}
-
-static void reap(struct live *l)
-{
-	int status;
-
-	if (l->child > 0 && waitpid(l->child, &status, WNOHANG) == l->child) {
-		l->result->command_status = status;
-		l->child = 0;
-		if (read(l->exec_fd, &l->result->exec_error, sizeof(int)) != sizeof(int))
-			l->result->exec_error = 0;
-	}
 }
 
 /* ---- set-up --------------------------------------------------------------------------------- */
@@ -211,8 +141,8 @@ static int choose_tasks(struct live *l, struct err *err)
 		code = tasks_choose_pid(l->tasks, l->opts->pids[i], err);
 	if (!code && l->opts->cgroup)
 		code = tasks_choose_cgroup(l->tasks, l->opts->cgroup, err);
-	if (!code && l->child)
-		code = tasks_choose_pid(l->tasks, (uint32_t)l->child, err);
+	if (!code && l->command.pid)
+		code = tasks_choose_pid(l->tasks, (uint32_t)l->command.pid, err);
 	if (!code && tasks_any_chosen(l->tasks))
 		code = tasks_apply(l->tasks, err);
 	return code;
@@ -232,7 +162,7 @@ static void scope_cgroups(struct live *l)
 	for (int i = 0; i < l->opts->nr_pids; i++)
 		if (memcg_of_pid(&l->memcg_mount, (int)l->opts->pids[i], path, sizeof(path)))
 			context_add_cgroup(&l->scope, path);
-	if (l->child && memcg_of_pid(&l->memcg_mount, l->child, path, sizeof(path)))
+	if (l->command.pid && memcg_of_pid(&l->memcg_mount, l->command.pid, path, sizeof(path)))
 		context_add_cgroup(&l->scope, path);
 	if (l->scope.nr_cgroups == 1)
 		tasks_set_home(l->tasks, l->scope.cgroup[0]);
@@ -245,10 +175,10 @@ static int make_memcg(struct live *l, struct err *err)
 	memcg_mount_find(&l->memcg_mount);
 	if (!l->opts->memory_bytes)
 		return 0;
-	if (!l->child)
+	if (!l->command.pid)
 		return err_set(err, -EINVAL, "--memory needs a command to run in it");
 	code = memcg_fresh_make(&l->memcg, &l->memcg_mount, l->opts->memory_bytes, err);
-	return code ? code : memcg_fresh_enter(&l->memcg, l->child, err);
+	return code ? code : memcg_fresh_enter(&l->memcg, l->command.pid, err);
 }
 
 /* What was captured: the command, else whom it followed. NULL without memory; the caller frees. */
@@ -415,6 +345,13 @@ static int make_output(struct live *l, struct err *err)
 	return code;
 }
 
+static int fork_command(struct live *l, struct err *err)
+{
+	if (!l->opts->command)
+		return 0;
+	return live_command_fork(&l->command, l->opts->command, &l->old_signals, err);
+}
+
 static int set_up(struct live *l, struct err *err)
 {
 	int code = trace_dir_open(&l->dir, err);
@@ -575,8 +512,8 @@ static void handle_signals(struct live *l)
 		if (info.ssi_signo == SIGCHLD || info.ssi_signo == SIGPIPE)
 			continue;
 		/* the terminal has sent the command a SIGINT, too; anyone else has not */
-		if (l->child && info.ssi_code <= 0)
-			kill(l->child, (int)info.ssi_signo);
+		if (l->command.pid && info.ssi_code <= 0)
+			kill(l->command.pid, (int)info.ssi_signo);
 		if (l->interrupted)
 			l->term_sent_ns = 1;	/* asked twice: wait for nothing */
 		else
@@ -589,10 +526,11 @@ static bool is_over(struct live *l, uint64_t now)
 {
 	if (atomic_load(&l->writer.code) || atomic_load(&l->drain.code))
 		return true;
-	if (l->result->has_command && !l->child)
+	if (l->result->has_command && !l->command.pid)
 		return true;
 	if (l->interrupted)
-		return !l->child || l->gate_fd >= 0 || now - l->term_sent_ns > term_patience_ns;
+		return !l->command.pid || l->command.gate_fd >= 0 ||
+		       now - l->term_sent_ns > term_patience_ns;
 	return l->opts->duration_ns && now - l->begun_ns >= l->opts->duration_ns;
 }
 
@@ -606,13 +544,13 @@ static void run(struct live *l)
 	l->budget_cpu_ns = event_cpu_ns(l);
 	handle_signals(l);
 	if (!l->interrupted)
-		open_gate(l);
+		live_command_go(&l->command);
 	for (;;) {
 		struct pollfd p = { .fd = l->signal_fd, .events = POLLIN };
 
 		poll(&p, 1, TICK_MS);
 		handle_signals(l);
-		reap(l);
+		live_command_reap(&l->command, l->result);
 		read_mail(l);
 		now = mono_ns();
 		if (is_over(l, now))
@@ -632,39 +570,6 @@ static void run(struct live *l)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void stop_command(struct live *l)
-{
-	if (!l->child)
-		return;
-	if (l->gate_fd >= 0) {	/* it has not begun: end of file sends it home */
-		close(l->gate_fd);
-		l->gate_fd = -1;
-		waitpid(l->child, NULL, 0);
-		l->child = 0;
-		l->result->has_command = false;
-		return;
-	}
-	kill(l->child, SIGTERM);
-	for (int i = 0; i < 100 && l->child; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		reap(l);
-	}
-}
-
-static const char *end_status(const struct live *l, int code)
-{
-	switch (-code) {
-	case 0:
-		return l->interrupted ? "interrupted" : "complete";
-	case EFBIG:
-		return "size-limit";
-	case ENOSPC:
-		return "disk-full";
-	default:
-		return "failed";
-	}
-}
-
 static int finish(struct live *l, struct err *err)
 {
 	uint64_t end_ns = mono_ns();
@@ -677,7 +582,7 @@ static int finish(struct live *l, struct err *err)
 	put_context(l, "end");
 	read_mail(l);
 	files_finish(l->files);
-	stop_command(l);
+	live_command_stop(&l->command, l->result);
 	queue_close(&l->queue);
 	writer_stop(&l->writer);
 	code = atomic_load(&l->writer.code);
@@ -685,7 +590,7 @@ static int finish(struct live *l, struct err *err)
 		err_set(err, code, "%s", l->writer.err.text);
 	else if (atomic_load(&l->drain.code))
 		code = err_sys(err, atomic_load(&l->drain.code), "cannot read the trace");
-	l->result->stopped_by = end_status(l, code);
+	l->result->stopped_by = store_capture_status(code ?: l->interrupted ? -EINTR : 0);
 	l->result->nr_kinds = l->events.nr;
 	l->result->nr_missing = l->events.nr_missing;
 	live_probes_report(&l->events, l->result);
@@ -696,7 +601,7 @@ static int tear_down(struct live *l, struct err *err)
 {
 	int code = 0, one;
 
-	stop_command(l);
+	live_command_stop(&l->command, l->result);
 	if (l->has_queue)
 		queue_close(&l->queue);
 	drain_stop(&l->drain);
@@ -723,10 +628,7 @@ static int tear_down(struct live *l, struct err *err)
 	trace_dir_close(&l->dir);
 	if (l->signal_fd >= 0)
 		close(l->signal_fd);
-	if (l->gate_fd >= 0)	/* there was no child to close it for */
-		close(l->gate_fd);
-	if (l->exec_fd >= 0)
-		close(l->exec_fd);
+	live_command_release(&l->command);
 	if (l->signals_taken)
 		pthread_sigmask(SIG_SETMASK, &l->old_signals, NULL);
 	return code;
@@ -743,7 +645,8 @@ int live_capture(const struct live_opts *opts, struct live_result *result, struc
 	*result = (struct live_result){ .has_command = opts->command, .command_status = -1 };
 	l->opts = opts;
 	l->result = result;
-	l->dir.mount_fd = l->signal_fd = l->gate_fd = l->exec_fd = -1;
+	l->dir.mount_fd = l->signal_fd = -1;
+	live_command_init(&l->command);
 	l->writer.reserve_fd = -1;
 	pthread_mutex_init(&l->mailbox.lock, NULL);
 	queue_init(&l->queue, queue_bytes);

@@ -15,6 +15,7 @@
 #define PAGEREEL_CAPTURE_LIVE_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -29,6 +30,25 @@ enum {
 	PID_MAP_BITS = 1 << 22,		/* the largest pid_max there is */
 	NR_OWN_FILES = 3,		/* the database, its -wal and its -shm */
 };
+
+/* ---- the command (live_command.c) ----------------------------------------------------------- */
+
+struct live_command {
+	pid_t pid;		/* 0: none or reaped */
+	int gate_fd;		/* it waits for its other end; -1: it has gone, or there is none */
+	int exec_fd;		/* says why it could not be run */
+};
+
+void live_command_init(struct live_command *command);
+/* Forks it, with @signals as its mask; it waits for live_command_go(). Before threads are there. */
+int live_command_fork(struct live_command *command, char *const *argv, const sigset_t *signals,
+		      struct err *err);
+void live_command_go(struct live_command *command);	/* harmless without, or again */
+/* Notes in @result how it ended, if it has. */
+void live_command_reap(struct live_command *command, struct live_result *result);
+/* Sends it home: SIGTERM, and a second to obey. */
+void live_command_stop(struct live_command *command, struct live_result *result);
+void live_command_release(struct live_command *command);
 
 /* ---- the events of this capture ------------------------------------------------------------- */
 
@@ -195,6 +215,7 @@ struct writer {
 	int reserve_fd;		/* room for the last words on a full disk; -1: none */
 	struct err err;		/* of code */
 	bool in_transaction;
+	bool missing_told;	/* which events are missing was committed */
 	uint64_t begun_ns, pending_bytes;
 	uint64_t peak_bytes;	/* store_peak_bytes() at the last commit */
 	uint64_t pending_events, pending_from_ns;	/* of the open transaction */

@@ -192,7 +192,7 @@ static int write_counts(struct writer *w, struct err *err)
 						 event_decoder_page_source(e->decoder) ?
 						 "page_event" : "table", err);
 	}
-	for (int i = 0; !code && i < w->events->nr_missing; i++)
+	for (int i = 0; !code && !w->missing_told && i < w->events->nr_missing; i++)
 		code = store_event_missing(w->store, w->capture_id, w->events->missing[i].system,
 					   w->events->missing[i].name,
 					   w->events->missing[i].reason, err);
@@ -209,6 +209,7 @@ static int commit(struct writer *w)
 	if (!code) {
 		w->in_transaction = false;
 		code = store_commit(w->store, &w->err);
+		w->missing_told |= !code;
 	}
 	atomic_store(&w->file_bytes, store_file_bytes(w->store));
 	w->peak_bytes = w->max_bytes ? store_peak_bytes(w->store) : 0;

@@ -79,22 +79,6 @@ static int events_store(struct synth *synth, struct sink *sink, uint32_t first_i
 	return page_packer_events(sink->packer) ? chunk_store(sink, err) : 0;
 }
 
-static const char *status_of(int ret)
-{
-	switch (ret) {
-	case 0:
-		return "complete";
-	case -EINTR:
-		return "interrupted";
-	case -ENOSPC:
-		return "disk-full";
-	case -EFBIG:
-		return "size-limit";
-	default:
-		return "failed";
-	}
-}
-
 int synth_store(struct synth *synth, struct store *store, const char *input,
 		const volatile int *stop, struct synth_result *result, struct err *err)
 {
@@ -130,7 +114,7 @@ int synth_store(struct synth *synth, struct store *store, const char *input,
 	page_packer_free(sink.packer);
 	end = store_commit(store, ret ? NULL : err);
 	ret = ret ? ret : end;
-	end = store_capture_end(store, result->capture_id, status_of(ret),
+	end = store_capture_end(store, result->capture_id, store_capture_status(ret),
 				(int64_t)result->end_ts_ns, ret ? NULL : err);
 	return ret ? ret : end;
 }

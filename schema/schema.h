@@ -129,6 +129,9 @@ struct capture_info {
 /* Status while running is 'running': what a kill -9 leaves behind, and `info` calls abnormal. */
 int store_capture_begin(struct store *store, const struct capture_info *info, int64_t *capture_id,
 			struct err *err);
+/* What a capture is that ended with 0 or -errno: "complete", "interrupted" (-EINTR), "size-limit"
+ * (-EFBIG), "disk-full" (-ENOSPC), "failed". */
+const char *store_capture_status(int code);
 /* @status: "complete", "interrupted", "size-limit", "disk-full", "failed". */
 int store_capture_end(struct store *store, int64_t capture_id, const char *status,
 		      int64_t end_ts_ns, struct err *err);

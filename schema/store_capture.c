@@ -56,6 +56,22 @@ int store_capture_begin(struct store *store, const struct capture_info *info, in
 	return code;
 }
 
+const char *store_capture_status(int code)
+{
+	switch (code) {
+	case 0:
+		return "complete";
+	case -EINTR:
+		return "interrupted";
+	case -EFBIG:
+		return "size-limit";
+	case -ENOSPC:
+		return "disk-full";
+	default:
+		return "failed";
+	}
+}
+
 int store_capture_end(struct store *store, int64_t capture_id, const char *status,
 		      int64_t end_ts_ns, struct err *err)
 {

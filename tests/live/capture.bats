@@ -281,7 +281,9 @@ status_of() { sqlite3 "$1" 'SELECT status FROM capture'; }
 	[ ! -e "$dir/x.db" ]
 	echo keep >"$dir/x.db"
 	run "$pagereel" capture -o "$dir/x.db" -- true
-	[ "$status" = 4 ] && [[ "$output" == *"--force"* ]]
+	[ "$status" = 4 ] && [[ "$output" == *"exists already"* ]]
+	run "$pagereel" capture -f -o "$dir/x.db" -- true
+	[ "$status" = 4 ] && [[ "$output" == *"no pagereel database"* ]]
 	[ "$(cat "$dir/x.db")" = keep ]
 	run setpriv --reuid 65534 --clear-groups "$pagereel" capture -o /tmp/pagereel-nobody.db -- true
 	[ "$status" = 4 ] && [ "${#lines[@]}" = 1 ] && [[ "$output" == *root* ]]
