@@ -117,7 +117,8 @@ static int foreign_refuse(const char *path, const uint8_t *head, size_t bytes, s
 
 static ssize_t head_read(const char *path, uint8_t *head, off_t *file_bytes, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* of a FIFO: no wait for a writer */
+	/* of a FIFO: no wait for a writer */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	ssize_t got, used = 0;
 

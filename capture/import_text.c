@@ -2,7 +2,7 @@
 /*
  * import_text.c - ftrace as text: tracefs `trace` and `trace_pipe`, and `trace-cmd report`.
  *
- *	          <...>-1234  (   1230) [001] d..2.  1234.567890: mm_filemap_fault: dev=7:0 ino=c ofs=0
+ *	     <...>-1234  (   1230) [001] d..2.  1234.567890: mm_filemap_fault: dev=7:0 ino=c ofs=0
  *
  * The column of thread group ids and that of flags are there or not, as options and versions have
  * it; names of tasks may hold blanks, dashes and brackets. So a line is found from its middle:

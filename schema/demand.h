@@ -17,7 +17,7 @@ struct demand_record {
 	uint8_t op;		/* enum demand_op */
 };
 
-/* ---- demand_pages.c: which pages there are, and their ids ---------------------------------------- */
+/* ---- demand_pages.c: which pages there are, and their ids ------------------------------------ */
 
 /* What page indexes count in: a file, or the memory of a process. */
 struct demand_space {
@@ -43,8 +43,8 @@ int demand_pages_mark(struct demand_pages *pages, const struct demand_record *re
 uint64_t demand_pages_distinct(const struct demand_pages *pages);
 
 /*
- * Ends marking: widens each run of neighbours by @around_pages on both sides within the file, merges
- * what meets, and allots ids by (file, index). 0, -ENOMEM or -EFBIG.
+ * Ends marking: widens each run of neighbours by @around_pages on both sides within the file,
+ * merges what meets, and allots ids by (file, index). 0, -ENOMEM or -EFBIG.
  */
 int demand_pages_allot(struct demand_pages *pages, uint32_t around_pages);
 uint32_t demand_pages_nr_ids(const struct demand_pages *pages);
@@ -61,12 +61,12 @@ uint32_t demand_pages_ids(struct demand_pages *pages, uint32_t space, uint64_t i
 int demand_pages_extents(const struct demand_pages *pages, struct demand_extent **extents,
 			 size_t *nr);
 
-/* ---- demand_derive.c: page events to demand records ----------------------------------------------- */
+/* ---- demand_derive.c: page events to demand records ------------------------------------------ */
 
 struct demand_rules {
 	bool exact;		/* requests are what they say: synthetic streams and cache traces */
 	bool fills_only;	/* no event shows a hit: every add is a demand */
-	bool sees_writes;	/* file system events show every write: dirty pages say nothing new */
+	bool sees_writes; /* file system events show every write: dirty pages say nothing new */
 	struct file_map *followed;	/* (0, pid) of tasks with demand; NULL: all are followed */
 	uint32_t nr_followed;		/* ids up to this are in it */
 };
@@ -86,7 +86,7 @@ int demand_derive_event(struct demand_derive *derive, const struct page_event *e
 /* No event follows: sends what waits. */
 int demand_derive_end(struct demand_derive *derive);
 
-/* ---- demand_codec.c: chunks of records ------------------------------------------------------------ */
+/* ---- demand_codec.c: chunks of records ------------------------------------------------------- */
 
 /* Columns of at most DEMAND_CHUNK_RECORDS records. */
 struct demand_columns {

@@ -3,12 +3,13 @@
  * demand_codec.c - chunks of demand records to three BLOBs and back.
  *
  * A replay reads the stream once per model and size, so that reading is what counts: at most 2 ns a
- * record. Page, run and op are one BLOB, since every replay wants them; task and time have their own
- * and are not touched unless asked for. Run, op and task that are the same for all records cost nothing
- * and are not unpacked at all. Pages are stored raw or as zigzag differences, whichever is smaller.
+ * record. Page, run and op are one BLOB, since every replay wants them; task and time have their
+ * own and are not touched unless asked for. Run, op and task that are the same for all records cost
+ * nothing and are not unpacked at all. Pages are stored raw or as zigzag differences, whichever is
+ * smaller.
  *
- *   pages  u8 version (1), u8 page mode (0 raw, 1 differences), u8 op mode (0 all the same, 1 bytes),
- *          u8 op; u32 nr; column of page; column of run - 1; op mode 1: nr x u8; pad
+ *   pages  u8 version (1), u8 page mode (0 raw, 1 differences), u8 op mode (0 all the same, 1
+ *          bytes), u8 op; u32 nr; column of page; column of run - 1; op mode 1: nr x u8; pad
  *   task   u8 version (1); column of task; pad
  *   ts     u8 version (1); u64 time before the first; u64 base; low and high columns of
  *          (difference to the one before - base); pad

@@ -16,13 +16,14 @@
  *      task's *next* request (reads are logged after their adds), within what is left of it
  *      altogether, or within its *last* fault or write (those are logged before).
  *   3. Some batches are not logged. A page that neither lookup nor readahead brought in is added by
- *      filemap_create_folio(), which returns without the event. And when the last folio of a batch is
- *      still being read, the batch is returned without it and without the event (6.12 under
- *      pressure: 1.7 % of the pages of 64 KiB reads; 6.18, 1 MiB reads of a cold file: 8 %). Two things give such pages away, when a request starts
- *      shortly behind the end of the task's last one in the file: the task itself added all the
- *      pages between since then; or the task reads in order, and the request would be exactly as
- *      long as the two before it if it had started there. Then it did. Unlogged batches of random
- *      multi-page reads stay unknown (6.18 at a limit of 2/3 of the file: 0.2 % of their pages).
+ *      filemap_create_folio(), which returns without the event. And when the last folio of a batch
+ *      is still being read, the batch is returned without it and without the event (6.12 under
+ *      pressure: 1.7 % of the pages of 64 KiB reads; 6.18, 1 MiB reads of a cold file: 8 %). Two
+ *      things give such pages away, when a request starts shortly behind the end of the task's last
+ *      one in the file: the task itself added all the pages between since then; or the task reads
+ *      in order, and the request would be exactly as long as the two before it if it had started
+ *      there. Then it did. Unlogged batches of random multi-page reads stay unknown (6.18 at a
+ *      limit of 2/3 of the file: 0.2 % of their pages).
  *   4. A user fault is anonymous unless the same task's next event is a fault in a file.
  *
  * So records wait in a queue, in order, until the next event of their task settles them; those
@@ -31,20 +32,20 @@
  * at 1 M/s). Too early costs: pages of a request that is still to be continued count twice (at most
  * the rest of one request), or a demanded page counts as readahead and then as a hit.
  *
- * End of file: the recorded size; pages that were added, read or faulted beyond it show that the file
- * grew. If the size is unknown: the highest page that was ever added. If none was added either, the
- * request was served from the cache wholly, and one batch is at most BATCH_PAGES small folios (large
- * folios give more: those pages are lost then).
+ * End of file: the recorded size; pages that were added, read or faulted beyond it show that the
+ * file grew. If the size is unknown: the highest page that was ever added. If none was added
+ * either, the request was served from the cache wholly, and one batch is at most BATCH_PAGES small
+ * folios (large folios give more: those pages are lost then).
  *
  * Demand is recorded of the chosen tasks only, adds and dirty pages of all. A task without a single
- * demand event in the whole capture was not followed: its adds and dirty pages are left out, or they
- * would fill a replayed cgroup with the pages of others.
+ * demand event in the whole capture was not followed: its adds and dirty pages are left out, or
+ * they would fill a replayed cgroup with the pages of others.
  *
  * A probe's read (PAGE_EV_BEGIN, before 6.12) is simpler: one event a call, with the whole request,
  * before its adds, and it does not run past the end of the file.
  *
- * delete_from_page_cache is eviction when its task was inside reclaim (PAGE_EV_IN_RECLAIM, set while
- * recording), and then no demand at all. Otherwise it is truncation or invalidation.
+ * delete_from_page_cache is eviction when its task was inside reclaim (PAGE_EV_IN_RECLAIM, set
+ * while recording), and then no demand at all. Otherwise it is truncation or invalidation.
  *
  * A capture without hit events (before 6.12) has only fills: every add stands for a read of its
  * pages. Where no file system event shows writes, a folio that becomes dirty stands for a write of
@@ -98,7 +99,7 @@ struct demand_derive {
 	demand_sink sink;
 	void *ctx;
 	struct waiting *queue;
-	uint32_t head, nr_waiting;	/* slot of the oldest; slots count up modulo QUEUE_RECORDS */
+	uint32_t head, nr_waiting; /* slot of the oldest; slots count up modulo QUEUE_RECORDS */
 	struct task *tasks;
 	uint32_t task_mask, nr_tasks, last_task;
 	uint32_t last_file, last_space;
@@ -359,7 +360,8 @@ static uint64_t clip_to_file(const struct demand_space *space, uint64_t index, u
 	return end >= index ? end - index + 1 : 1;
 }
 
-/* Takes [index, index + pages) of a space out of the adds that wait for their task's next demand. */
+/* Takes [index, index + pages) of a space out of the adds that wait for their task's next demand.
+ */
 static void settle_adds(struct demand_derive *d, struct task *t, uint32_t space, uint64_t index,
 			uint64_t pages)
 {
@@ -383,8 +385,8 @@ static void settle_adds(struct demand_derive *d, struct task *t, uint32_t space,
 }
 
 /*
- * The task's open read, if it has one. True: this event continues it, so its record, which goes to the
- * end of the request, covers this one's pages and stays open.
+ * The task's open read, if it has one. True: this event continues it, so its record, which goes to
+ * the end of the request, covers this one's pages and stays open.
  */
 static bool settle_read(struct demand_derive *d, struct task *t, uint32_t space, uint64_t index,
 			uint64_t last)
@@ -461,10 +463,10 @@ static bool added_between(struct demand_derive *d, const struct task *t,
 }
 
 /*
- * Pages just before the request's first event that the task has added since its last demand, in folios
- * that end there: readahead starts where the request does, so they were asked for, wherever the last
- * read was. (Where a file system widens the window downwards by whole folios, as for compressed
- * extents, it is too much by that.)
+ * Pages just before the request's first event that the task has added since its last demand, in
+ * folios that end there: readahead starts where the request does, so they were asked for, wherever
+ * the last read was. (Where a file system widens the window downwards by whole folios, as for
+ * compressed extents, it is too much by that.)
  */
 static uint64_t added_before(struct demand_derive *d, const struct task *t,
 			     const struct demand_record *r)

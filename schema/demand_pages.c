@@ -11,13 +11,13 @@
  * memory grows with distinct pages and not with accesses: at most 2 bytes a page where files are
  * touched densely, 150 for pages that have no neighbours.
  *
- * First every record marks its pages. Then the runs of set bits are sorted by (space, index), widened
- * within their file by what readahead could touch, merged where they meet, and numbered. An id is its
- * leaf's first id plus the number of allotted pages below it in the leaf.
+ * First every record marks its pages. Then the runs of set bits are sorted by (space, index),
+ * widened within their file by what readahead could touch, merged where they meet, and numbered. An
+ * id is its leaf's first id plus the number of allotted pages below it in the leaf.
  *
- * Widening lonely pages could make far more ids than pages (a hundred bytes of model state each), so
- * the width is halved until no more than WIDEN_LIMIT times the marked pages are allotted; on files
- * read in order or densely that never happens.
+ * Widening lonely pages could make far more ids than pages (a hundred bytes of model state each),
+ * so the width is halved until no more than WIDEN_LIMIT times the marked pages are allotted; on
+ * files read in order or densely that never happens.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -208,7 +208,8 @@ static int run_by_place(const void *va, const void *vb, void *vp)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Makes a run of each row of set bits within a leaf; runs across leaves meet when they are merged. */
+/* Makes a run of each row of set bits within a leaf; runs across leaves meet when they are merged.
+ */
 static int runs_collect(struct demand_pages *p)
 {
 	size_t nr = 0;

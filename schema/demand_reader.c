@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* demand_reader.c - the stored demand stream back as arrays; page places, extents, tasks; page_reader. */
+/* demand_reader.c - the stored demand stream back as arrays; page places, extents, tasks;
+ * page_reader. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static int limits_read(struct demand_reader *r, struct err *err)
 {
 	const struct value values[] = { VALUE_OF_INT(r->stream_id) };
 	bool found;
-	int code = store_get_int(r->store, "SELECT nr_ids FROM demand_stream WHERE id = ?1", values, 1,
-				 &r->nr_ids, &found, err);
+	int code = store_get_int(r->store, "SELECT nr_ids FROM demand_stream WHERE id = ?1", values,
+				 1, &r->nr_ids, &found, err);
 
 	if (!code && !found)
 		code = err_set(err, -ENODATA, "no demand stream %lld in '%s'",

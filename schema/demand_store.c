@@ -2,12 +2,13 @@
 /*
  * demand_store.c - derives the demand stream of a capture and stores it.
  *
- * The page events are read two or three times, so that memory depends on the number of distinct pages
- * and not on the length of the capture: how far files reach and which tasks were followed (unless
- * requests are exact); which pages there are; then, with the ids allotted, the records themselves.
+ * The page events are read two or three times, so that memory depends on the number of distinct
+ * pages and not on the length of the capture: how far files reach and which tasks were followed
+ * (unless requests are exact); which pages there are; then, with the ids allotted, the records
+ * themselves.
  *
- * A thinned capture recorded only events whose first page index is a multiple of a power of two. Its
- * records are cut down to such pages, whatever their length: a sample of the pages, each with
+ * A thinned capture recorded only events whose first page index is a multiple of a power of two.
+ * Its records are cut down to such pages, whatever their length: a sample of the pages, each with
  * all of its accesses.
  */
 #include <errno.h>
@@ -573,7 +574,8 @@ static int builder_run(struct builder *b)
 	b->pages = demand_pages_new();
 	b->tasks = file_map_new(1);
 	b->rules.followed = file_map_new(1);
-	code = b->pages && b->tasks && b->rules.followed ? demand_columns_new(&b->columns) : -ENOMEM;
+	code = b->pages && b->tasks && b->rules.followed ? demand_columns_new(&b->columns)
+							 : -ENOMEM;
 	if (!code)
 		code = build_in_transaction(b);
 	demand_columns_free(&b->columns);

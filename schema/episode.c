@@ -2,12 +2,12 @@
 /*
  * episode.c - reclaim_episode in one pass.
  *
- * The view of that name (views.sql) pairs begin with end by two sorts of all that happened: 11 s for
- * half a million episodes. It has to be SQL, for the plain sqlite3 shell reads it. Here the same rows
- * come out of one pass over the events in order of time: an open begin and a running sum of scanned
- * pages are kept for each task. A store hides the view behind a temporary one that reads this table
- * (page_event and the packed events are such tables too: see vtab.h), and test_views.c holds the two
- * against each other.
+ * The view of that name (views.sql) pairs begin with end by two sorts of all that happened: 11 s
+ * for half a million episodes. It has to be SQL, for the plain sqlite3 shell reads it. Here the
+ * same rows come out of one pass over the events in order of time: an open begin and a running sum
+ * of scanned pages are kept for each task. A store hides the view behind a temporary one that reads
+ * this table (page_event and the packed events are such tables too: see vtab.h), and test_views.c
+ * holds the two against each other.
  *
  * Two events belong together when they follow each other in one task and one kind and no gap lies
  * between them. Gaps are kept by their begin, each with the latest end of all up to it: whether any

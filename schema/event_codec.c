@@ -10,8 +10,8 @@
  *   int     64-bit integers, zigzag, as two columns of u32 (low and high halves; svb.h)
  *   delta   the same of the differences from row to row: times, counters, neighbouring page numbers
  *   real    8 bytes each
- *   dict    the distinct values once, in order of appearance, and a column of their numbers: strings,
- *           blobs, pointers of a few objects, and columns that mix types
+ *   dict    the distinct values once, in order of appearance, and a column of their numbers:
+ *           strings, blobs, pointers of a few objects, and columns that mix types
  *
  * NULLs inside int, delta, real and dict are a bit each. Chunk:
  *
@@ -21,8 +21,8 @@
  *     dict: u32 nr_entries, column types, column lengths, their bytes, column of numbers
  *
  * Columns are found through their lengths, so a reader decodes only those that a query wants.
- * The decoder (event_codec_read.c) trusts nothing: nr_rows is compared with the table's column, every length is checked
- * against what is left, every number against the dictionary.
+ * The decoder (event_codec_read.c) trusts nothing: nr_rows is compared with the table's column,
+ * every length is checked against what is left, every number against the dictionary.
  */
 #include <errno.h>
 #include <stdlib.h>

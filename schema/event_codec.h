@@ -63,8 +63,8 @@ struct event_block *event_block_open(const void *data, size_t data_bytes, uint64
 void event_block_free(struct event_block *block);
 uint32_t event_block_rows(const struct event_block *block);
 
-/* The value at @row (below the number of rows) of @column (NR_EVENT_COLS + field); a column that the
- * chunk does not have is NULL. Text is valid as long as the block, without a NUL behind. 0 or
+/* The value at @row (below the number of rows) of @column (NR_EVENT_COLS + field); a column that
+ * the chunk does not have is NULL. Text is valid as long as the block, without a NUL behind. 0 or
  * -errno. */
 int event_block_value(struct event_block *block, int column, uint32_t row, struct value *value);
 

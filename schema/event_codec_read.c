@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * event_codec_read.c - packed event chunks back to values. The format is described in event_codec.c;
- * nothing in a chunk is trusted, and a column is decoded when its first value is asked for.
+ * event_codec_read.c - packed event chunks back to values. The format is described in
+ * event_codec.c; nothing in a chunk is trusted, and a column is decoded when its first value is
+ * asked for.
  */
 #include <errno.h>
 #include <stdlib.h>

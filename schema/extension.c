@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * extension.c - pagereel.so, for the sqlite3 shell: `.load ./pagereel` gives it page_event, page_life
- * and the packed event tables. Only the shared object contains it; the program registers the same tables
- * whenever it opens a database. A read-only database is enough.
+ * extension.c - pagereel.so, for the sqlite3 shell: `.load ./pagereel` gives it page_event,
+ * page_life and the packed event tables. Only the shared object contains it; the program registers
+ * the same tables whenever it opens a database. A read-only database is enough.
  */
 #ifdef PAGEREEL_EXTENSION
 #define PAGEREEL_EXTENSION_MAIN

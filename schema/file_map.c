@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * file_map.c - (dev, ino) to file id: open addressing, linear probing, at most half full. Page events
- * come in long runs of one file, so the last hit is tried first.
+ * file_map.c - (dev, ino) to file id: open addressing, linear probing, at most half full. Page
+ * events come in long runs of one file, so the last hit is tried first.
  */
 #include <stdlib.h>
 

@@ -4,12 +4,12 @@
  *
  * A page event is 45 bytes of plain columns, and a read loop makes 0.5-1 million of them a second.
  * Nearly all of it can be guessed: a CPU runs one task for a long time, a task reads one file, a
- * request is as long as the last one of its kind and starts where that ended. What is stored is only
- * by how much each guess was wrong, in columns, so that a guess that is always right costs a byte a
- * chunk.
+ * request is as long as the last one of its kind and starts where that ended. What is stored is
+ * only by how much each guess was wrong, in columns, so that a guess that is always right costs a
+ * byte a chunk.
  *
- *   - Time: the difference to the event before, less the smallest difference of the chunk, which in a
- *     loop is most of it.
+ *   - Time: the difference to the event before, less the smallest difference of the chunk, which in
+ *     a loop is most of it.
  *   - pid: the difference to the event before.
  *   - Everything else is kept *per op*, since neighbours of different ops (an add, then the
  *     get_pages that waited for it) have little in common: pages, file and flags as difference to
@@ -173,7 +173,8 @@ static void packing_guess(struct packing *p, const struct page_event *events, ui
 	}
 }
 
-/* First pass: events per op, the base of the times, runs of ops, what guesses cost (of an eighth). */
+/* First pass: events per op, the base of the times, runs of ops, what guesses cost (of an eighth).
+ */
 static void packing_survey(struct packing *p, const struct page_event *events, uint32_t nr)
 {
 	uint64_t before_ns = events[0].ts_ns, smallest = UINT64_MAX, bad = 0;

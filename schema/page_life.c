@@ -2,27 +2,28 @@
 /*
  * page_life.c - pages come, are used, and go: one pass that remembers.
  *
- * What a diagnosis asks of page events is mostly about a page's last event: was it evicted before it
- * came back (a refault)? was it used before it was evicted (or was reading ahead in vain)? was it there
- * before anybody looked? A window over (file, page) sorts all events for that, a minute for some
- * millions. Here a bit for each page and question is kept instead, 64 pages to a block, so that the
- * range of a large folio or a long request is a few words.
+ * What a diagnosis asks of page events is mostly about a page's last event: was it evicted before
+ * it came back (a refault)? was it used before it was evicted (or was reading ahead in vain)? was
+ * it there before anybody looked? A window over (file, page) sorts all events for that, a minute
+ * for some millions. Here a bit for each page and question is kept instead, 64 pages to a block, so
+ * that the range of a large folio or a long request is a few words.
  *
  *   unused   came in, and nobody has asked for it since
  *   vain     went out unused the last time
  *   moved    came in or went out since the capture began
  *   cold     came in before it went out, so it was not there when the capture began
  *
- * Some of it is known only in hindsight, which is what the survey is for: a read logs what is left of
- * its request (see demand_derive.c), so its pages end where its next event begins; 'cold'; and whether a
- * task's reads, and reads of a file, are recorded at all, without which nothing can be called unused.
+ * Some of it is known only in hindsight, which is what the survey is for: a read logs what is left
+ * of its request (see demand_derive.c), so its pages end where its next event begins; 'cold'; and
+ * whether a task's reads, and reads of a file, are recorded at all, without which nothing can be
+ * called unused.
  *
  * Refaults are those of folios, known by their first page: a page that comes back in a larger folio
- * counts if it is the first. The kernel counts pages by their shadow entries (workingset_refault(), the
- * statistics workingset_refault_*), which it may have dropped meanwhile, and those of a memcg.
+ * counts if it is the first. The kernel counts pages by their shadow entries (workingset_refault(),
+ * the statistics workingset_refault_*), which it may have dropped meanwhile, and those of a memcg.
  *
- * Memory: 72 bytes for each block of 64 pages that came or went, 40 for each folio that was evicted,
- * 4 for each read.
+ * Memory: 72 bytes for each block of 64 pages that came or went, 40 for each folio that was
+ * evicted, 4 for each read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@
 enum {
 	BLOCK_PAGES = 64,
 	MAX_RUN_PAGES = 1 << 20,
-	UNKNOWN_SIZE_PAGES = 512,	/* of a request in a file of which nothing is known, at most */
-	GOES_ON_PAGES = 32,		/* that were there already may be left out of a run */
+	UNKNOWN_SIZE_PAGES = 512, /* of a request in a file of which nothing is known, at most */
+	GOES_ON_PAGES = 32,	  /* that were there already may be left out of a run */
 };
 #define MAX_INDEX (1ULL << 62)
 
@@ -55,7 +56,8 @@ struct stream {
 	uint64_t add_end, run;	/* run 0: has added none */
 };
 
-/* Where a file ends, in pages: its size, or what was added to it if that is more or all that is known. */
+/* Where a file ends, in pages: its size, or what was added to it if that is more or all that is
+ * known. */
 struct file_end {
 	uint64_t size_pages, added_pages;
 };

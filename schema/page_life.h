@@ -7,11 +7,11 @@
 
 /* What the past says of an event's pages. */
 struct life_row {
-	uint32_t pages;		/* a request's: cut at the next of its events, and at the end of file */
+	uint32_t pages;		/* a request's: to its next event, or the end of the file */
 	uint64_t run;		/* add: number of the run of adds in file order, from 1 */
 	uint64_t evicted_ns;	/* add: when the folio was evicted before; 0: it was not */
 	uint64_t distance_pages;	/* add: evicted since then */
-	uint32_t read_pages;	/* add: read in by a task whose reads of files like this are recorded */
+	uint32_t read_pages;	/* add: its pages, if reads of this task and file are recorded */
 	uint32_t again_pages;	/* add: of those, evicted unused the last time */
 	uint32_t unused_pages;	/* evict: of read_pages, not asked for since */
 	uint32_t warm_pages;	/* request: in the cache since before the capture */
@@ -33,8 +33,8 @@ void page_life_free(struct page_life *life);
 int page_life_file(struct page_life *life, uint32_t file_id, uint64_t size_bytes);
 int page_life_kswapd(struct page_life *life, uint32_t pid);
 
-/* Every event once, in order, before the first page_life_step(): needed for read_pages, again_pages,
- * unused_pages, warm_pages and the pages of requests. 0 or -ENOMEM. */
+/* Every event once, in order, before the first page_life_step(): needed for read_pages,
+ * again_pages, unused_pages, warm_pages and the pages of requests. 0 or -ENOMEM. */
 int page_life_survey(struct page_life *life, const struct page_event *event);
 /* Every event once more: fills *row. 0 or -ENOMEM. */
 int page_life_step(struct page_life *life, const struct page_event *event, struct life_row *row);

@@ -21,7 +21,8 @@
 #define CHUNK_MATCHES \
 	" first_ts_ns <= ?2 AND last_ts_ns >= ?3 AND (ops_mask & ?4) != 0" \
 	" AND max_file_id >= ?5 AND min_file_id <= ?6 AND (?7 < 0 OR cpu = ?7) "
-#define CHUNK_COLUMNS "SELECT id, capture_id, cpu, nr_events, first_ts_ns, sample_mask FROM page_chunk"
+#define CHUNK_COLUMNS \
+	"SELECT id, capture_id, cpu, nr_events, first_ts_ns, sample_mask FROM page_chunk"
 
 struct merge_key {
 	int64_t capture_id;	/* 0 when captures are mixed */
@@ -220,7 +221,8 @@ static int chunk_read(struct page_merge *m, struct open_chunk *chunk, struct err
 		.cpu = cpu,
 		.sample_mask = sqlite3_column_int64(m->list, 5),
 		.nr = nr,
-		.key = { m->next_key.capture_id, 0, (int64_t)((uint64_t)capture_id << 16) + cpu, id },
+		.key = { m->next_key.capture_id, 0, (int64_t)((uint64_t)capture_id << 16) + cpu,
+			 id },
 	};
 	sqlite3_bind_int64(m->data, 1, id);
 	if (sqlite3_step(m->data) == SQLITE_ROW)

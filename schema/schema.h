@@ -52,11 +52,12 @@ uint64_t store_file_bytes(const struct store *store);
  */
 uint64_t store_peak_bytes(struct store *store);
 
-/* Moves the write-ahead log into the database and empties it; leaves it while someone else reads. */
+/* Moves the write-ahead log into the database and empties it; leaves it while someone else reads.
+ */
 int store_checkpoint(struct store *store, struct err *err);
 const char *store_path(const struct store *store);
 
-/* ---- queries: SQL comes from schema/ and analyze/ .sql files or from the user whole ---------------- */
+/* ---- queries: SQL comes from schema/ and analyze/ .sql files or from the user whole ---------- */
 
 enum value_type { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_TEXT, VALUE_BLOB };
 
@@ -81,7 +82,8 @@ int query_open(struct store *store, struct query **query, const char *sql, struc
 /* The same; *tail is what follows the first statement (for scripts). *query NULL: nothing in it. */
 int query_open_tail(struct store *store, struct query **query, const char *sql, const char **tail,
 		    struct err *err);
-/* All rows of a table or view, by name: page_event and packed events too. -ENOENT: there is none. */
+/* All rows of a table or view, by name: page_event and packed events too. -ENOENT: there is none.
+ */
 int query_open_table(struct store *store, struct query **query, const char *table,
 		     struct err *err);
 int query_bind(struct query *query, int index, struct value value);	/* from 1 */
@@ -162,7 +164,7 @@ int store_next_file_id(struct store *store, uint32_t *file_id, struct err *err);
 int store_task(struct store *store, int64_t capture_id, uint32_t pid, uint32_t tgid,
 	       const char *comm, const char *cgroup, int64_t first_ts_ns, struct err *err);
 
-/* ---- event tables: one per tracepoint, or generic packed chunks for fast ones ---------------------- */
+/* ---- event tables: one per tracepoint, or generic packed chunks for fast ones ---------------- */
 
 struct event_field {
 	const char *name;
@@ -175,8 +177,8 @@ struct event_table;
  * The table for events of @system:@name with @fields (columns capture_id, ts_ns, cpu, pid come
  * first); made, or widened by missing columns. @format: the text of the format file, may be NULL. A
  * name that another system or a schema object has already becomes system_name. When more than
- * 5000 rows a second arrive (measured over event time and at least 5000 rows) or @packed is set, its
- * rows go to packed chunks instead and it appears as a virtual table of the same name.
+ * 5000 rows a second arrive (measured over event time and at least 5000 rows) or @packed is set,
+ * its rows go to packed chunks instead and it appears as a virtual table of the same name.
  * Owned by the store, valid until store_close().
  */
 int store_event_table(struct store *store, int64_t capture_id, const char *system, const char *name,
@@ -223,14 +225,15 @@ struct result_interval {
 };
 
 /*
- * The id of @key's result: a hash of it and of the capture, so it is the same in every shard, thread
- * and re-run. *found: a result with status 'complete' is there already.
+ * The id of @key's result: a hash of it and of the capture, so it is the same in every shard,
+ * thread and re-run. *found: a result with status 'complete' is there already.
  */
 int store_result_find(struct store *store, const struct result_key *key, int64_t *result_id,
 		      bool *found, struct err *err);
 /*
- * Stores a result (replacing an earlier one of the same key, with its costs and intervals). @status:
- * "complete" or "interrupted". A counter that is not given is NULL; an unknown name is -EINVAL.
+ * Stores a result (replacing an earlier one of the same key, with its costs and intervals).
+ * @status: "complete" or "interrupted". A counter that is not given is NULL; an unknown name is
+ * -EINVAL.
  */
 int store_result(struct store *store, const struct result_key *key, const char *status,
 		 const struct result_counter *counters, int nr_counters, int64_t *result_id,
@@ -261,13 +264,15 @@ int store_validation(struct store *store, const struct result_key *key, const ch
 /* ---- many databases into one ----------------------------------------------------------------- */
 
 /*
- * Copies all captures of the database at @path, with everything that belongs to them, into @into under
- * new ids, in one transaction. A capture that @into has already (same uuid) only gets the results it
- * lacks: so shards of a replay merge to the tables of the unsharded one. -EBADMSG as store_open().
+ * Copies all captures of the database at @path, with everything that belongs to them, into @into
+ * under new ids, in one transaction. A capture that @into has already (same uuid) only gets the
+ * results it lacks: so shards of a replay merge to the tables of the unsharded one. -EBADMSG as
+ * store_open().
  */
 int store_merge(struct store *into, const char *path, struct err *err);
 
-/* True if both paths lead to one existing file: what is read must not be replaced by what is made. */
+/* True if both paths lead to one existing file: what is read must not be replaced by what is made.
+ */
 bool store_same_file(const char *a, const char *b);
 
 /* ---- page events, packed --------------------------------------------------------------------- */
@@ -346,9 +351,9 @@ struct demand_info {
 	bool has_hits;		/* false: 'fills-only' */
 	double coverage_pct;	/* 100 * (1 - lost / (lost + seen)); 100: nothing was lost */
 	/*
-	 * 'complete', or those that hold, joined by '+': 'fills-only' (no event shows a hit), 'lossy'
-	 * (events were lost), 'thinned' (sample_mask), 'mapped' (much of the demand came through
-	 * mappings, whose later touches no event shows).
+	 * 'complete', or those that hold, joined by '+': 'fills-only' (no event shows a hit),
+	 * 'lossy' (events were lost), 'thinned' (sample_mask), 'mapped' (much of the demand came
+	 * through mappings, whose later touches no event shows).
 	 */
 	char completeness[64];
 };

@@ -150,8 +150,10 @@ static int clear_side_files(const char *path, bool force, struct err *err)
 		if (lstat(side, &st))
 			code = 0;
 		else if (!force)
-			code = err_set(err, -EEXIST, "cannot create '%s': '%s' is left over from an "
-				       "earlier database (remove it, or use --force)", path, side);
+			code = err_set(err, -EEXIST,
+				       "cannot create '%s': '%s' is left over from an "
+				       "earlier database (remove it, or use --force)",
+				       path, side);
 		else if (unlink(side))
 			code = err_sys(err, -errno, "cannot remove '%s'", side);
 		free(side);
@@ -264,7 +266,8 @@ static int check_identity(const char *path, const struct stat *made, struct err 
 	int code = 0;
 
 	if (lstat(path, &st) || st.st_dev != made->st_dev || st.st_ino != made->st_ino)
-		return err_set(err, -EEXIST, "cannot create '%s': another process replaced it", path);
+		return err_set(err, -EEXIST, "cannot create '%s': another process replaced it",
+			       path);
 	for (size_t i = 0; !code && i < ARRAY_SIZE(side_files); i++) {
 		char *side = side_path(path, side_files[i]);
 
@@ -503,8 +506,11 @@ static int open_connection(struct store *store, struct err *err)
 
 	if (!uri)
 		return -ENOMEM;
-	rc = sqlite3_open_v2(uri, &store->db, SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-			     (store->readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE), NULL);
+	rc = sqlite3_open_v2(
+		uri, &store->db,
+		SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+			(store->readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE),
+		NULL);
 	free(uri);
 	configure(store);
 	return rc ? store_fail(store, rc, err, "cannot open") : 0;
@@ -538,8 +544,10 @@ static int check_kind(struct store *store, int64_t *version, struct err *err)
 			       "pagereel knows up to %d (use a newer pagereel)", store->path,
 			       (long long)*version, STORE_VERSION);
 	if (*version < 1)
-		return err_set(err, -EBADMSG, "cannot open '%s': format version %lld does not exist "
-			       "(damaged file?)", store->path, (long long)*version);
+		return err_set(err, -EBADMSG,
+			       "cannot open '%s': format version %lld does not exist "
+			       "(damaged file?)",
+			       store->path, (long long)*version);
 	return 0;
 }
 
@@ -576,8 +584,10 @@ int store_open(struct store **out, const char *path, unsigned int flags, struct 
 	if (!code)
 		code = check_content(store, err);
 	if (!code && version < STORE_VERSION && readonly)
-		code = err_set(err, -EROFS, "cannot open '%s': format version %lld needs an upgrade "
-			       "(open it once with write permission)", path, (long long)version);
+		code = err_set(err, -EROFS,
+			       "cannot open '%s': format version %lld needs an upgrade "
+			       "(open it once with write permission)",
+			       path, (long long)version);
 	if (!code && version < STORE_VERSION)
 		code = store_migrate(store, (int)version, err);
 	if (!code && !readonly)

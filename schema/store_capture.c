@@ -47,10 +47,12 @@ int store_capture_begin(struct store *store, const struct capture_info *info, in
 		VALUE_OF_INT(info->has_hits),
 	};
 
-	code = store_run_kept(store, "INSERT INTO capture(uuid, source, input, kernel_release,"
-			      " hostname, clock, started_unix_ns, base_ts_ns, nr_cpus, has_hits, status)"
-			      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')",
-			      values, ARRAY_SIZE(values), err);
+	code = store_run_kept(
+		store,
+		"INSERT INTO capture(uuid, source, input, kernel_release,"
+		" hostname, clock, started_unix_ns, base_ts_ns, nr_cpus, has_hits, status)"
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')",
+		values, ARRAY_SIZE(values), err);
 	if (!code)
 		*capture_id = sqlite3_last_insert_rowid(store->db);
 	return code;

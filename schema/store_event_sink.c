@@ -134,8 +134,10 @@ static int record_column(struct store *store, struct event_sink *sink, int posit
 		VALUE_OF_TEXT(event_type_name(column->type)),
 	};
 
-	return store_run_kept(store, "INSERT INTO event_column(table_id, position, name, field, type)"
-			      " VALUES(?, ?, ?, ?, ?)", values, ARRAY_SIZE(values), err);
+	return store_run_kept(store,
+			      "INSERT INTO event_column(table_id, position, name, field, type)"
+			      " VALUES(?, ?, ?, ?, ?)",
+			      values, ARRAY_SIZE(values), err);
 }
 
 int event_sink_add_column(struct store *store, struct event_sink *sink,

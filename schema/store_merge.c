@@ -291,8 +291,10 @@ static int copy_files(struct merge *m, struct err *err)
 	if (!code)
 		code = store_next_file_id(m->into, &next, err);
 	if (!code)
-		code = query_open(m->from, &query, "SELECT id, dev_major, dev_minor, ino, size_bytes,"
-				  " path FROM file WHERE capture_id = ? ORDER BY id", err);
+		code = query_open(m->from, &query,
+				  "SELECT id, dev_major, dev_minor, ino, size_bytes,"
+				  " path FROM file WHERE capture_id = ? ORDER BY id",
+				  err);
 	if (!code)
 		code = query_bind(query, 1, VALUE_OF_INT(m->from_capture));
 	while (!code) {
@@ -420,7 +422,7 @@ static int open_event_table(struct merge *m, const struct event_sink *from,
 				 from->nr_columns, NULL, from->packed, table, err);
 	free(fields);
 	if (!code)
-		(*table)->sink->stays_table = true;	/* it was slow enough when it was recorded */
+		(*table)->sink->stays_table = true; /* it was slow enough when it was recorded */
 	return code;
 }
 
@@ -454,7 +456,8 @@ static int copy_events(struct merge *m, struct err *err)
 	struct query *query;
 	int code;
 
-	code = query_open(m->from, &query, "SELECT system, event FROM event_table ORDER BY id", err);
+	code = query_open(m->from, &query, "SELECT system, event FROM event_table ORDER BY id",
+			  err);
 	while (!code) {
 		struct event_sink *sink;
 
@@ -625,11 +628,14 @@ static int copy_profiles(struct merge *m, struct err *err)
 			       "INSERT OR IGNORE INTO cost_profile(name, operation, ns, stderr_ns,"
 			       " source) VALUES(?, ?, ?, ?, ?)", 5, err);
 
-	return code ? code : copy_shared(m, "SELECT profile, method, nr_samples, nr_left_out, r2,"
-					 " measured_ns, fitted_ns FROM cost_fit",
-					 "INSERT OR IGNORE INTO cost_fit(profile, method, nr_samples,"
-					 " nr_left_out, r2, measured_ns, fitted_ns)"
-					 " VALUES(?, ?, ?, ?, ?, ?, ?)", 7, err);
+	return code ? code
+		    : copy_shared(m,
+				  "SELECT profile, method, nr_samples, nr_left_out, r2,"
+				  " measured_ns, fitted_ns FROM cost_fit",
+				  "INSERT OR IGNORE INTO cost_fit(profile, method, nr_samples,"
+				  " nr_left_out, r2, measured_ns, fitted_ns)"
+				  " VALUES(?, ?, ?, ?, ?, ?, ?)",
+				  7, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

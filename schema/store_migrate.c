@@ -66,6 +66,6 @@ int store_migrate(struct store *store, int from_version, struct err *err)
 		return 0;
 	if (store_in_transaction(store))
 		store_exec(store, "ROLLBACK", NULL);
-	return err_set(err, code, "cannot upgrade '%s' from version %d: %s", store->path, from_version,
-		       why.text);
+	return err_set(err, code, "cannot upgrade '%s' from version %d: %s", store->path,
+		       from_version, why.text);
 }

@@ -37,7 +37,8 @@ static int sql_error(const struct store *store, int rc, struct err *err)
 	const int at = sqlite3_error_offset(store->db);
 
 	if (code == -EINVAL && at >= 0)
-		return err_set(err, code, "%s (at character %d)", sqlite3_errmsg(store->db), at + 1);
+		return err_set(err, code, "%s (at character %d)", sqlite3_errmsg(store->db),
+			       at + 1);
 	if (code == -EINVAL || code == -EEXIST)
 		return err_set(err, code, "%s", sqlite3_errmsg(store->db));
 	if (code == -EINTR)

@@ -199,8 +199,10 @@ int store_replay_run(struct store *store, int64_t stream_id, const char *spec, u
 		VALUE_OF_INT((int64_t)nr_results),
 	};
 
-	return store_run_kept(store, "INSERT OR REPLACE INTO replay_run(stream_id, spec, nr_results)"
-			      " VALUES(?, ?, ?)", values, ARRAY_SIZE(values), err);
+	return store_run_kept(store,
+			      "INSERT OR REPLACE INTO replay_run(stream_id, spec, nr_results)"
+			      " VALUES(?, ?, ?)",
+			      values, ARRAY_SIZE(values), err);
 }
 
 int store_cost_entry(struct store *store, const char *profile, const char *operation, double ns,
@@ -257,9 +259,11 @@ int store_curve_point(struct store *store, const struct result_key *key, const c
 	curve_key(values, key, method);
 	values[6] = VALUE_OF_REAL(miss_ratio);
 	values[7] = miss_stderr;
-	return store_run_kept(store, "INSERT OR REPLACE INTO curve(stream_id, model, params, method,"
-			      " seed, memory_pages, miss_ratio, stderr) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-			      values, ARRAY_SIZE(values), err);
+	return store_run_kept(
+		store,
+		"INSERT OR REPLACE INTO curve(stream_id, model, params, method,"
+		" seed, memory_pages, miss_ratio, stderr) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+		values, ARRAY_SIZE(values), err);
 }
 
 int store_knee(struct store *store, const struct result_key *key, const char *method,
@@ -288,7 +292,9 @@ int store_validation(struct store *store, const struct result_key *key, const ch
 		replayed,
 	};
 
-	return store_run_kept(store, "INSERT OR REPLACE INTO validation(stream_id, model, params,"
-			      " memory_pages, counter, recorded, replayed) VALUES(?, ?, ?, ?, ?, ?, ?)",
-			      values, ARRAY_SIZE(values), err);
+	return store_run_kept(
+		store,
+		"INSERT OR REPLACE INTO validation(stream_id, model, params,"
+		" memory_pages, counter, recorded, replayed) VALUES(?, ?, ?, ?, ?, ?, ?)",
+		values, ARRAY_SIZE(values), err);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* svb_codec.c - columns of u32, each in the mode that takes the fewest bytes; every length checked. */
+/* svb_codec.c - columns of u32, each in the mode that takes the fewest bytes; every length checked.
+ */
 #include <errno.h>
 #include <streamvbyte.h>
 

@@ -116,6 +116,6 @@ static void tally_final(sqlite3_context *ctx)
 int tally_register(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, "tally", 2,
-					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
-					  NULL, tally_step, tally_final, NULL);
+					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+					  NULL, NULL, tally_step, tally_final, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vtab.h - what the virtual tables share: they are eponymous (need no CREATE), read-only and INNOCUOUS
- * (views may use them), begin with the columns capture_id, ts_ns, cpu and pid, and give rows by
- * (capture_id, ts_ns, cpu, sequence). Constraints choose what is decoded; SQLite checks each of them
- * itself as well, so one that is not understood (a time that is no integer) costs time and nothing
- * else.
+ * vtab.h - what the virtual tables share: they are eponymous (need no CREATE), read-only and
+ * INNOCUOUS (views may use them), begin with the columns capture_id, ts_ns, cpu and pid, and give
+ * rows by (capture_id, ts_ns, cpu, sequence). Constraints choose what is decoded; SQLite checks
+ * each of them itself as well, so one that is not understood (a time that is no integer) costs time
+ * and nothing else.
  */
 #ifndef PAGEREEL_SCHEMA_VTAB_H
 #define PAGEREEL_SCHEMA_VTAB_H

@@ -400,9 +400,10 @@ int vtab_event_register_table(sqlite3 *db, const char *name, sqlite3_int64 table
 static int register_schema(sqlite3 *db, const char *schema)
 {
 	sqlite3_stmt *stmt = NULL;
-	char *sql = sqlite3_mprintf("SELECT name, id FROM \"%w\".event_table WHERE packed AND"
-				    " name COLLATE NOCASE NOT IN (SELECT name FROM pragma_module_list)",
-				    schema);
+	char *sql =
+		sqlite3_mprintf("SELECT name, id FROM \"%w\".event_table WHERE packed AND"
+				" name COLLATE NOCASE NOT IN (SELECT name FROM pragma_module_list)",
+				schema);
 	int rc = SQLITE_OK;
 
 	if (!sql)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vtab_life.c - the virtual table page_life: the page events of requests, adds and evictions, each with
- * what page_life.c knows of its pages.
+ * vtab_life.c - the virtual table page_life: the page events of requests, adds and evictions, each
+ * with what page_life.c knows of its pages.
  *
- * See vtab.h. One pass over a capture, two if a column needs hindsight or requests are wanted (idxNum
- * bit 1). Constraints on capture_id and op are understood; whatever ts_ns is asked for, all events
- * before count, so those only save rows.
+ * See vtab.h. One pass over a capture, two if a column needs hindsight or requests are wanted
+ * (idxNum bit 1). Constraints on capture_id and op are understood; whatever ts_ns is asked for, all
+ * events before count, so those only save rows.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -165,7 +165,8 @@ int main(int argc, char **argv)
 	bench("random", random_read);
 	bench("sequential", sequential_read);
 	bench("missing", missing_read);
-	snprintf(path, sizeof(path), "%s/bench_stream.%d.db", argc > 1 ? argv[1] : "/tmp", getpid());
+	snprintf(path, sizeof(path), "%s/bench_stream.%d.db", argc > 1 ? argv[1] : "/tmp",
+		 getpid());
 	code = store_create(&store, path, 0, &err);
 	if (!code) {
 		code = bench_demand(store, &err);

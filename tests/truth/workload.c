@@ -4,8 +4,8 @@
  *
  *	workload KIND FILE [name=value]...
  *
- * FILE of KIND build is a directory of small files, which KIND tree makes. KIND anon touches anonymous
- * memory between the reads of FILE.
+ * FILE of KIND build is a directory of small files, which KIND tree makes. KIND anon touches
+ * anonymous memory between the reads of FILE.
  *
  * The next access is made up when the last one is done, and a request of any length goes into one
  * page of buffer (an iovec that names it many times), so that the program's own memory, which is
@@ -168,7 +168,8 @@ static void next_log(struct state *s, struct access *a)
 		return;
 	}
 	a->slot = zipf_rank(s, s->slots);
-	a->slot = (s->at + s->slots - 1 - a->slot % (s->at < s->slots ? s->at : s->slots)) % s->slots;
+	a->slot =
+		(s->at + s->slots - 1 - a->slot % (s->at < s->slots ? s->at : s->slots)) % s->slots;
 	a->stream = s->o->streams > 1 ? 1 : 0;
 }
 
@@ -179,7 +180,8 @@ static char *anon_map(const struct options *o)
 
 	if (!o->anon_pages)
 		return NULL;
-	map = mmap(NULL, o->anon_pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	map = mmap(NULL, o->anon_pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
 	if (map == MAP_FAILED)
 		fail("mmap");
 	madvise(map, o->anon_pages * PAGE, MADV_NOHUGEPAGE);
@@ -189,7 +191,7 @@ static char *anon_map(const struct options *o)
 	return map;
 }
 
-/* ---- many small files -------------------------------------------------------------------------- */
+/* ---- many small files ------------------------------------------------------------------------ */
 
 static uint64_t small_pages(uint64_t number)
 {
@@ -247,8 +249,8 @@ static int make_tree(const struct options *o, const char *dir)
 }
 
 /*
- * A compiler at work: each unit reads its source and 24 headers, popular ones more often, and writes an
- * object; every 64 units are linked.
+ * A compiler at work: each unit reads its source and 24 headers, popular ones more often, and
+ * writes an object; every 64 units are linked.
  */
 static int build(const struct options *o, const char *dir)
 {

@@ -14,7 +14,8 @@ static void sizes_parse_and_refuse(void **state)
 		{ "0", 0 }, { "4096", 4096 }, { "512K", 524288 }, { "1.5G", 1610612736 },
 		{ "64MiB", 67108864 }, { "1tb", 1099511627776 },
 	};
-	static const char *const bad[] = { "", "M", "-1", "1Q", "nan", "inf", "1 M", "0x10", "1e30", "99999999T" };
+	static const char *const bad[] = { "",	  "M",	 "-1",	 "1Q",	 "nan",
+					   "inf", "1 M", "0x10", "1e30", "99999999T" };
 	uint64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {

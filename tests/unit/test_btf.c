@@ -14,8 +14,9 @@
 enum { KIND_INT = 1, KIND_STRUCT = 4, KIND_UNION = 5, KIND_CONST = 10 };
 
 /*
- * 1 int; 2 const 3; 3 struct { int deep; int deeper } (unnamed); 4 union { int one; const 3 } (unnamed);
- * 5 struct outer { int first; union 4; int bits:3 }; 6 struct loop { struct 6 } (unnamed member)
+ * 1 int; 2 const 3; 3 struct { int deep; int deeper } (unnamed); 4 union { int one; const 3 }
+ * (unnamed); 5 struct outer { int first; union 4; int bits:3 }; 6 struct loop { struct 6 } (unnamed
+ * member)
  */
 static const char names[] = "\0int\0deep\0deeper\0one\0outer\0first\0bits\0loop";
 enum { N_INT = 1, N_DEEP = 5, N_DEEPER = 10, N_ONE = 17, N_OUTER = 21, N_FIRST = 27, N_BITS = 33,

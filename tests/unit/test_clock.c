@@ -23,7 +23,8 @@ static struct replay_waits find(uint32_t every, uint64_t wait_ns, uint32_t nr_ta
 	uint64_t now_ns = 1000000;
 
 	for (uint32_t i = 0; i < NR; i++) {
-		now_ns += 2000 + i * 7919 % 1000 + (i % every ? 0 : wait_ns + i % 50 * wait_ns / 100);
+		now_ns +=
+			2000 + i * 7919 % 1000 + (i % every ? 0 : wait_ns + i % 50 * wait_ns / 100);
 		ts_ns[i] = now_ns;
 		page[i] = i;
 		task[i] = i % nr_tasks;

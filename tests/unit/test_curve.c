@@ -169,7 +169,8 @@ static void the_exact_curve_equals_lru_at_each_size(void **state)
 		stream_make(&s, seed, 100000, 3000, seed % 2);
 		assert_int_equal(curve_sizes(1, 3100, sizes, NR_SIZES), NR_SIZES);
 		exact_curves(&s, cell.model, NULL, sizes, truth);
-		assert_int_equal(curve_run(&s.source, &cell, sizes, NR_SIZES, &opts, points, NULL), 0);
+		assert_int_equal(curve_run(&s.source, &cell, sizes, NR_SIZES, &opts, points, NULL),
+				 0);
 		for (int k = 0; k < NR_SIZES; k++) {
 			assert_true(fabs(points[k].miss_ratio - truth[k].miss_ratio) < 1e-12);
 			assert_true(points[k].stderr_ratio == 0);
@@ -201,7 +202,8 @@ static int streams_in_band(const char *model, const struct curve_opts *opts, dou
 		salted.seed = seed * 1000003;
 		curve_sizes(200, 4000, sizes, NR_SIZES);
 		exact_curves(&s, ops, params, sizes, truth);
-		assert_int_equal(curve_run(&s.source, &cell, sizes, NR_SIZES, &salted, points, NULL), 0);
+		assert_int_equal(
+			curve_run(&s.source, &cell, sizes, NR_SIZES, &salted, points, NULL), 0);
 		for (int k = 0; k < NR_SIZES; k++) {
 			double error = fabs(points[k].miss_ratio - truth[k].miss_ratio);
 
@@ -224,8 +226,8 @@ static void check_band(const char *model, double rate, uint32_t max_pages)
 	if (nr < 95)
 		fail_msg("%s: only %d of 100 curves lie in the band (mean error %.4f)", model, nr,
 			 mean_error);
-	print_message("%s: %d of 100 in the band, mean error %.4f, mean standard error %.4f\n", model,
-		      nr, mean_error, mean_stderr);
+	print_message("%s: %d of 100 in the band, mean error %.4f, mean standard error %.4f\n",
+		      model, nr, mean_error, mean_stderr);
 	assert_true(mean_error < 0.08);
 	assert_true(mean_stderr < 3 * mean_error);	/* a band that says something */
 }

@@ -200,8 +200,9 @@ static void assert_seen(const struct seen_list *list, size_t i, uint32_t op, uin
 
 static void file(struct fixture *f, uint32_t file_id, int64_t size_bytes)
 {
-	assert_int_equal(store_file(f->store, f->capture_id, file_id, 7, 0, file_id, size_bytes, NULL,
-				    &f->err), 0);
+	assert_int_equal(store_file(f->store, f->capture_id, file_id, 7, 0, file_id, size_bytes,
+				    NULL, &f->err),
+			 0);
 }
 
 /* ---- a page cache that emits events, and programs that read through it ----------------------- */
@@ -219,7 +220,8 @@ struct cache {
 	uint64_t size_pages[NR_FILES + 1];
 };
 
-static void cache_add(struct fixture *f, struct cache *c, struct reader *r, uint64_t index, int order)
+static void cache_add(struct fixture *f, struct cache *c, struct reader *r, uint64_t index,
+		      int order)
 {
 	uint64_t first = index >> order << order;
 
@@ -282,7 +284,10 @@ static void reader_start(struct cache *c, struct reader *r, uint64_t *seed, stru
 	} while (r->last == before);
 	r->end = r->last < size ? r->last : size - 1;
 	*truth = (struct seen){
-		.index = r->next, .pages = r->end - r->next + 1, .file_id = r->file_id, .pid = r->pid,
+		.index = r->next,
+		.pages = r->end - r->next + 1,
+		.file_id = r->file_id,
+		.pid = r->pid,
 		.op = DEMAND_READ,
 	};
 }
@@ -408,7 +413,8 @@ static void one_large_read_is_counted_once(void **state)
 	begin(f, "live", true, 0);
 	file(f, 1, 1 << 20);
 	for (uint32_t i = 0; i < 128; i += 31)
-		emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .page_index = i, .pages = 128 - i);
+		emit(f, .op = PAGE_OP_READ, .pid = 5, .file_id = 1, .page_index = i,
+		     .pages = 128 - i);
 	list = derive_and_read(f);
 	assert_int_equal(list.nr, 1);
 	assert_seen(&list, 0, DEMAND_READ, 5, 0, 128);
@@ -696,7 +702,8 @@ static void requests_of_synthetic_streams_are_taken_as_they_are(void **state)
 		uint64_t index = rand_next(&seed) % 8 ? rand_next(&seed) % 5000 :
 				 rand_next(&seed) >> 12 << 10;
 
-		assert_seen(&list, i, i % 7 ? DEMAND_READ : DEMAND_WRITE, 1 + i % 3, index, 1 + i % 3);
+		assert_seen(&list, i, i % 7 ? DEMAND_READ : DEMAND_WRITE, 1 + i % 3, index,
+			    1 + i % 3);
 		assert_int_equal(list.item[i].file_id, 1 + i % 2);
 	}
 	free(list.item);
@@ -745,10 +752,12 @@ static void pages_are_placed_and_neighbours_are_neighbours(void **state)
 	assert_int_equal(extents[1].pages, 1);
 	assert_true(extents[1].file_pages == UINT64_MAX);
 	free(extents);
-	assert_int_equal(demand_page_place(f->store, info.stream_id, 80, &file_id, &index, NULL), 0);
+	assert_int_equal(demand_page_place(f->store, info.stream_id, 80, &file_id, &index, NULL),
+			 0);
 	assert_int_equal(file_id, 1);
 	assert_int_equal(index, 98);
-	assert_int_equal(demand_page_place(f->store, info.stream_id, 82, &file_id, &index, NULL), 0);
+	assert_int_equal(demand_page_place(f->store, info.stream_id, 82, &file_id, &index, NULL),
+			 0);
 	assert_int_equal(file_id, 2);
 	assert_int_equal(index, 7);
 	assert_int_equal(demand_page_place(f->store, info.stream_id, 83, &file_id, &index, NULL),

@@ -122,8 +122,9 @@ static void results_do_not_depend_on_threads_memory_or_one_pass(void **state)
 					  first.results, NULL), 0);
 		for (size_t v = 1; v < ARRAY_SIZE(variants); v++) {
 			grid_make(&other);
-			assert_int_equal(grid_run(&stream.source, other.cells, other.nr, &variants[v],
-						  other.results, NULL), 0);
+			assert_int_equal(grid_run(&stream.source, other.cells, other.nr,
+						  &variants[v], other.results, NULL),
+					 0);
 			for (size_t i = 0; i < first.nr; i++)
 				assert_same(&first.results[i], &other.results[i]);
 			grid_results_release(other.results, other.nr);
@@ -220,7 +221,8 @@ static void cancelling_keeps_what_is_finished(void **state)
 
 	stream_make(&stream, true);
 	grid_make(&g);
-	assert_int_equal(grid_run(&stream.source, g.cells, g.nr, &opts, g.results, NULL), -ECANCELED);
+	assert_int_equal(grid_run(&stream.source, g.cells, g.nr, &opts, g.results, NULL),
+			 -ECANCELED);
 	for (size_t i = 0; i < g.nr; i++)
 		nr_done += g.results[i].code == 0;
 	assert_int_equal(nr_done, 3);

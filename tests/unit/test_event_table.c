@@ -106,9 +106,11 @@ static void unknown_event_gets_a_table_of_its_fields(void **state)
 	add(table_of(store, id, "vmscan", "mm_vmscan_balance_pgdat_begin", fields, 4, false), 5, 1,
 	    77, values);
 	store = reopen(store);
-	assert_int_equal(get(store, "SELECT count(*) FROM mm_vmscan_balance_pgdat_begin WHERE "
-			     "capture_id = 1 AND ts_ns = 5 AND cpu = 1 AND pid = 77 AND nid = -1 AND "
-			     "share = 0.25 AND comm = 'kswapd0' AND raw = x'0001'"), 1);
+	assert_int_equal(
+		get(store, "SELECT count(*) FROM mm_vmscan_balance_pgdat_begin WHERE "
+			   "capture_id = 1 AND ts_ns = 5 AND cpu = 1 AND pid = 77 AND nid = -1 AND "
+			   "share = 0.25 AND comm = 'kswapd0' AND raw = x'0001'"),
+		1);
 	assert_int_equal(get(store, "SELECT count(*) FROM event_type WHERE system = 'vmscan' AND "
 			     "stored_as = 'table' AND nr_events IS NULL"), 1);
 	store_close(store, NULL);
@@ -174,8 +176,10 @@ static void another_kernel_widens_the_table(void **state)
 	add(table, 3, 0, 1, first);
 	store = reopen(store);
 	add(table_of(store, id + 1, "s", "e", new, 2, false), 4, 0, 1, second);
-	assert_int_equal(get(store, "SELECT group_concat(coalesce(a, 0) || b || coalesce(c, '-'), '') "
-			     "= '12-04x12-04x' FROM (SELECT * FROM e ORDER BY ts_ns)"), 1);
+	assert_int_equal(get(store,
+			     "SELECT group_concat(coalesce(a, 0) || b || coalesce(c, '-'), '') "
+			     "= '12-04x12-04x' FROM (SELECT * FROM e ORDER BY ts_ns)"),
+			 1);
 	store_close(store, NULL);
 }
 
@@ -189,7 +193,8 @@ static void known_reclaim_tables_exist_from_the_start(void **state)
 	assert_int_equal(get(store, "SELECT count(*) FROM mm_vmscan_lru_isolate"), 0);
 	add(table_of(store, id, "vmscan", "mm_vmscan_memcg_reclaim_end", &field, 1, false), 1, 0, 1,
 	    &value);
-	assert_int_equal(get(store, "SELECT sum(nr_reclaimed) FROM mm_vmscan_memcg_reclaim_end"), 32);
+	assert_int_equal(get(store, "SELECT sum(nr_reclaimed) FROM mm_vmscan_memcg_reclaim_end"),
+			 32);
 	/* no column of theirs was added: it had all */
 	assert_int_equal(get(store, "SELECT count(*) FROM pragma_table_info("
 			     "'mm_vmscan_memcg_reclaim_end')"), 5);
@@ -206,9 +211,11 @@ static void missing_and_counted_events_are_noted(void **state)
 	store_event_count(store, id, "s", "e", 12, "ignored", NULL);
 	store_event_count(store, id, "filemap", "mm_filemap_get_pages", 7, "page", NULL);
 	store_event_missing(store, id, "memcg", "memcg_flush_stats", "not in this kernel", NULL);
-	assert_int_equal(get(store, "SELECT count(*) FROM event_type WHERE (name = 'e' AND "
-			     "nr_events = 12 AND stored_as = 'table') OR (nr_events = 7 AND "
-			     "stored_as = 'page') OR (stored_as = 'missing' AND reason LIKE 'not%')"), 3);
+	assert_int_equal(
+		get(store, "SELECT count(*) FROM event_type WHERE (name = 'e' AND "
+			   "nr_events = 12 AND stored_as = 'table') OR (nr_events = 7 AND "
+			   "stored_as = 'page') OR (stored_as = 'missing' AND reason LIKE 'not%')"),
+		3);
 	store_close(store, NULL);
 }
 
@@ -414,7 +421,8 @@ static void damaged_chunks_are_refused_or_read_within_bounds(void **state)
 static void add_stream(struct store *store, int64_t id, const char *name, uint32_t nr,
 		       uint32_t per_s, bool packed)
 {
-	struct event_table *table = table_of(store, id, "s", name, mixed, ARRAY_SIZE(mixed), packed);
+	struct event_table *table =
+		table_of(store, id, "s", name, mixed, ARRAY_SIZE(mixed), packed);
 	struct value values[ARRAY_SIZE(mixed)];
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -456,11 +464,15 @@ static void packed_table_equals_the_ordinary_one(void **state)
 		assert_int_equal(differences(store, "slow", "packed"), 0);
 		assert_int_equal(get(store, "SELECT count(*) FROM packed WHERE ts_ns BETWEEN "
 				     "2000000000 AND 2999999999 AND capture_id = 1"), 1000);
-		assert_int_equal(get(store, "SELECT count(*) FROM packed WHERE ts_ns = 2000000000"), 1);
+		assert_int_equal(get(store, "SELECT count(*) FROM packed WHERE ts_ns = 2000000000"),
+				 1);
 		assert_int_equal(get(store, "SELECT count(*) FROM packed WHERE capture_id = 2"), 0);
-		assert_int_equal(get(store, "SELECT count(*) FROM (SELECT ts_ns, lag(ts_ns) OVER () AS "
-				     "before FROM (SELECT ts_ns FROM packed ORDER BY capture_id, ts_ns)) "
-				     "WHERE ts_ns < before"), 0);
+		assert_int_equal(
+			get(store,
+			    "SELECT count(*) FROM (SELECT ts_ns, lag(ts_ns) OVER () AS "
+			    "before FROM (SELECT ts_ns FROM packed ORDER BY capture_id, ts_ns)) "
+			    "WHERE ts_ns < before"),
+			0);
 		store = reopen(store);
 	}
 	store_close(store, NULL);
@@ -475,7 +487,8 @@ static void fast_event_is_packed_and_loses_no_row(void **state)
 	add_stream(store, id, "same", 50000, 100000, true);
 	assert_true(is_packed(store, "fast"));
 	assert_int_equal(get(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'fast'"), 0);
-	assert_int_equal(get(store, "SELECT count(*) FROM event_type WHERE stored_as = 'packed'"), 2);
+	assert_int_equal(get(store, "SELECT count(*) FROM event_type WHERE stored_as = 'packed'"),
+			 2);
 	assert_int_equal(differences(store, "fast", "same"), 0);
 	store_close(store, NULL);
 }
@@ -565,7 +578,8 @@ static void damaged_chunk_in_the_file_is_an_error_not_a_crash(void **state)
 	struct store *store = create(&id);
 
 	add_stream(store, id, "packed", 2000, 1000, true);
-	store_exec(store, "UPDATE event_chunk SET data = substr(data, 1, length(data) - 100)", NULL);
+	store_exec(store, "UPDATE event_chunk SET data = substr(data, 1, length(data) - 100)",
+		   NULL);
 	assert_int_equal(store_get_int(store, "SELECT sum(counter) FROM packed", NULL, 0, &value,
 				       &found, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "damaged"));
@@ -592,8 +606,10 @@ static void overlapping_chunks_are_merged_by_time(void **state)
 		store_commit(store, NULL);	/* a chunk for each CPU */
 	}
 	assert_int_equal(get(store, "SELECT count(*) FROM event_chunk"), 4);
-	assert_int_equal(get(store, "SELECT count(*) FROM (SELECT n, row_number() OVER () - 1 AS at "
-			     "FROM e) WHERE n = at"), 4000);
+	assert_int_equal(get(store,
+			     "SELECT count(*) FROM (SELECT n, row_number() OVER () - 1 AS at "
+			     "FROM e) WHERE n = at"),
+			 4000);
 	store_close(store, NULL);
 }
 
@@ -628,7 +644,8 @@ static void check_killed(int round)
 
 	if (store_open(&store, path, 0, &err))
 		fail_msg("round %d: %s", round, err.text);
-	assert_int_equal(get(store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+	assert_int_equal(get(store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+			 1);
 	assert_int_equal(get(store, "SELECT count(*) FROM capture WHERE status = 'running'"), 1);
 	/* commits are whole: both tables hold the same events */
 	assert_int_equal(get(store, "SELECT (SELECT count(*) FROM rows) - (SELECT count(*) FROM "

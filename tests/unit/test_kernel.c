@@ -674,7 +674,8 @@ static void a_window_ends_with_the_file(void **state)
 	free(s);
 }
 
-/* A stream of whole windows in a memcg half as large: shadows are dropped before the first flush. */
+/* A stream of whole windows in a memcg half as large: shadows are dropped before the first flush.
+ */
 static void shadows_are_dropped_while_statistics_read_zero(void **state)
 {
 	static const char *const stale[] = { "readahead", "off", "stats_phase", "100s", NULL };

@@ -89,8 +89,10 @@ static void a_kswapd_that_is_too_slow_is_helped_at_min(void **state)
 		uint64_t fast = 0, slow = 0;
 
 		for (size_t nr = IDS - 700; nr <= IDS; nr += 29) {
-			uint64_t at_fast = replay(classic[k], nr, IDS, MEMORY, "1us", NULL).resident_pages;
-			uint64_t at_slow = replay(classic[k], nr, IDS, MEMORY, "5us", NULL).resident_pages;
+			uint64_t at_fast =
+				replay(classic[k], nr, IDS, MEMORY, "1us", NULL).resident_pages;
+			uint64_t at_slow =
+				replay(classic[k], nr, IDS, MEMORY, "5us", NULL).resident_pages;
 
 			fast = at_fast > fast ? at_fast : fast;
 			slow = at_slow > slow ? at_slow : slow;

@@ -98,7 +98,8 @@ static char *dump(struct store *store, const char *sql)
 		fail_msg("%s: %s", sql, err.text);
 	while (query_step(query, &err) == 1) {
 		for (int i = 0; i < query_columns(query); i++)
-			fprintf(out, "%s|", query_is_null(query, i) ? "NULL" : query_text(query, i));
+			fprintf(out, "%s|",
+				query_is_null(query, i) ? "NULL" : query_text(query, i));
 		fputc('\n', out);
 	}
 	if (err.text[0])
@@ -167,16 +168,21 @@ static int64_t add_stream(struct store *store, int64_t capture_id, uint32_t file
 	char sql[512];
 	int64_t id;
 
-	snprintf(sql, sizeof(sql), "INSERT INTO demand_stream(capture_id, nr_records, nr_accesses, "
-		 "nr_distinct_pages, nr_ids, first_ts_ns, last_ts_ns, ops_mask, sample_mask, has_hits, "
-		 "coverage_pct, completeness) VALUES(%lld, 1, 10, 5, 5, 0, 9, 1, 0, 1, 100, 'complete')",
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO demand_stream(capture_id, nr_records, nr_accesses, "
+		 "nr_distinct_pages, nr_ids, first_ts_ns, last_ts_ns, ops_mask, sample_mask, "
+		 "has_hits, "
+		 "coverage_pct, completeness) VALUES(%lld, 1, 10, 5, 5, 0, 9, 1, 0, 1, 100, "
+		 "'complete')",
 		 (long long)capture_id);
 	run(store, sql);
 	id = get(store, "SELECT max(id) FROM demand_stream");
-	snprintf(sql, sizeof(sql), "INSERT INTO demand_chunk(stream_id, idx, nr_records, first_ts_ns, "
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO demand_chunk(stream_id, idx, nr_records, first_ts_ns, "
 		 "last_ts_ns, pages) VALUES(%lld, 0, 1, 0, 9, x'0102'); INSERT INTO demand_extent("
 		 "stream_id, first_id, pages, file_id, first_index) VALUES(%lld, 0, 5, %u, 0), "
-		 "(%lld, 5, 2, NULL, 0)", (long long)id, (long long)id, file_id, (long long)id);
+		 "(%lld, 5, 2, NULL, 0)",
+		 (long long)id, (long long)id, file_id, (long long)id);
 	run(store, sql);
 	return id;
 }
@@ -198,14 +204,17 @@ static void two_captures_become_one_file(void **state)
 {
 	struct store *a = create("a.db"), *b = create("b.db"), *all = create("all.db");
 	static const char *const same[] = {
-		"SELECT ts_ns, cpu, pid, op, page_index, pages, dev_minor, ino, path FROM page_event "
-		"LEFT JOIN file f ON f.id = file_id WHERE page_event.capture_id = %d ORDER BY ts_ns",
+		"SELECT ts_ns, cpu, pid, op, page_index, pages, dev_minor, ino, path FROM "
+		"page_event "
+		"LEFT JOIN file f ON f.id = file_id WHERE page_event.capture_id = %d ORDER BY "
+		"ts_ns",
 		"SELECT ts_ns, cpu, pid, a, b FROM rows WHERE capture_id = %d",
 		"SELECT ts_ns, cpu, pid, a, b FROM packed WHERE capture_id = %d",
 		"SELECT pid, first_ts_ns, tgid, comm, cgroup FROM task WHERE capture_id = %d",
 		"SELECT stream, cpu, from_ns, to_ns, events_lost FROM gap WHERE capture_id = %d",
 		"SELECT ts_ns, phase, subject, key, value FROM context WHERE capture_id = %d",
-		"SELECT system, name, table_name, stored_as, nr_events, reason, format FROM event_type "
+		"SELECT system, name, table_name, stored_as, nr_events, reason, format FROM "
+		"event_type "
 		"WHERE capture_id = %d",
 		"SELECT uuid, source, nr_cpus, end_ts_ns, status FROM capture WHERE id = %d",
 	};
@@ -261,9 +270,15 @@ static void merging_twice_changes_nothing(void **state)
 }
 
 static const char *const result_tables[] = {
-	"SELECT * FROM result ORDER BY id", "SELECT * FROM result_cost", "SELECT * FROM result_interval",
-	"SELECT * FROM replay_run", "SELECT * FROM curve", "SELECT * FROM knee",
-	"SELECT * FROM demand_stream", "SELECT * FROM demand_extent", "SELECT * FROM cost_profile",
+	"SELECT * FROM result ORDER BY id",
+	"SELECT * FROM result_cost",
+	"SELECT * FROM result_interval",
+	"SELECT * FROM replay_run",
+	"SELECT * FROM curve",
+	"SELECT * FROM knee",
+	"SELECT * FROM demand_stream",
+	"SELECT * FROM demand_extent",
+	"SELECT * FROM cost_profile",
 };
 
 static void copy_file(const char *from, const char *to)
@@ -365,9 +380,11 @@ static void demand_of_a_merged_capture_names_its_files(void **state)
 	store_close(b, NULL);
 	merge(all, "a.db");
 	merge(all, "b.db");
-	assert_int_equal(get(all, "SELECT count(*) FROM demand_extent e JOIN demand_stream s ON "
+	assert_int_equal(get(all,
+			     "SELECT count(*) FROM demand_extent e JOIN demand_stream s ON "
 			     "s.id = e.stream_id JOIN file f ON f.id = e.file_id WHERE "
-			     "s.capture_id = f.capture_id AND f.capture_id = 2 AND f.ino = 102"), 1);
+			     "s.capture_id = f.capture_id AND f.capture_id = 2 AND f.ino = 102"),
+			 1);
 	store_close(all, NULL);
 }
 

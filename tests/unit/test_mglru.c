@@ -60,8 +60,8 @@ static void slow_place(struct slow *s, unsigned int p, long generation, bool fir
 static void slow_add_waiting(struct slow *s)
 {
 	for (unsigned int i = 0; i < s->nr_waiting; i++)
-		slow_place(s, s->waiting[i], s->youngest - s->oldest == 3 ? s->oldest + 1 : s->oldest,
-			   false);
+		slow_place(s, s->waiting[i],
+			   s->youngest - s->oldest == 3 ? s->oldest + 1 : s->oldest, false);
 	s->nr_waiting = 0;
 }
 
@@ -94,7 +94,8 @@ static void slow_fade(struct slow *s)
 	}
 }
 
-/* Tiers from 1 up are evicted like tier 0 while their share that came back is at most twice as high. */
+/* Tiers from 1 up are evicted like tier 0 while their share that came back is at most twice as
+ * high. */
 static int slow_highest_evictable(const struct slow *s)
 {
 	unsigned long back0 = s->came_back_before[0] + s->came_back[0];
@@ -256,7 +257,8 @@ static void slow_read(struct slow *s, const uint32_t *pages, size_t nr)
 			s->hits++;
 		if (i && pages[i] == pages[i - 1])
 			continue;
-		/* -1: has the full count, though not read yet: the first read makes it one that counts */
+		/* -1: has the full count, though not read yet: the first read makes it one that
+		 * counts */
 		if (page->reads < 0)
 			page->reads = 5;
 		else if (page->reads < 5)
@@ -281,7 +283,9 @@ static void replay(const char *name, const uint32_t *pages, size_t nr, uint32_t 
 {
 	const struct kernel_ops *ops = find(name);
 	char options[1024] __attribute__((aligned(16)));
-	struct kernel_config config = { .capacity_pages = limit, .nr_ids = nr_ids, .params = options };
+	struct kernel_config config = { .capacity_pages = limit,
+					.nr_ids = nr_ids,
+					.params = options };
 	const struct demand_block block = { .nr = nr, .page = pages };
 	struct kernel_model *m;
 	struct err err = { 0 };
@@ -289,7 +293,8 @@ static void replay(const char *name, const uint32_t *pages, size_t nr, uint32_t 
 
 	assert_int_equal(params_defaults(ops->params, options, &err), 0);
 	for (; params && *params; params += 2)
-		assert_int_equal(params_set(ops->params, options, name, params[0], params[1], &err), 0);
+		assert_int_equal(params_set(ops->params, options, name, params[0], params[1], &err),
+				 0);
 	m = ops->create(&config, &code, &err);
 	assert_non_null(m);
 	assert_int_equal(ops->feed(m, &block, NULL, &err), 0);

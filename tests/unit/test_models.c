@@ -122,7 +122,8 @@ static void model_run(const struct model_ops *ops, const void *params, const str
 	ops->destroy(model);
 }
 
-static void check_counter(const struct model_ops *ops, const char *what, uint64_t got, uint64_t want)
+static void check_counter(const struct model_ops *ops, const char *what, uint64_t got,
+			  uint64_t want)
 {
 	if (got != MODEL_COUNTER_NONE && got != want)
 		fail_msg("%s: %s is %lu, the oracle says %lu", ops->name, what, got, want);
@@ -244,7 +245,8 @@ static void opt_is_never_worse_and_stacks_never_get_worse_with_size(void **state
 		uint64_t before[64] = { 0 }, least = 0;
 
 		for (uint32_t capacity = 1; capacity <= nr_ids; capacity += 1 + nr_ids / 10) {
-			model_run(find_model("opt"), NULL, trace, nr, capacity, nr_ids, 1, &rand, &run);
+			model_run(find_model("opt"), NULL, trace, nr, capacity, nr_ids, 1, &rand,
+				  &run);
 			least = run.counters.misses;
 			for (int m = 0; textbook_models[m]; m++) {
 				const struct model_ops *ops = textbook_models[m];

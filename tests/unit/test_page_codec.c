@@ -52,7 +52,8 @@ static void make_sequential_reads(struct page_event *e, uint32_t i, uint64_t *se
 
 static void make_misses_under_kswapd(struct page_event *e, uint32_t i, uint64_t *seed)
 {
-	static const uint8_t ops[] = { PAGE_OP_ADD, PAGE_OP_READ, PAGE_OP_DELETE, PAGE_OP_ACTIVATE };
+	static const uint8_t ops[] = { PAGE_OP_ADD, PAGE_OP_READ, PAGE_OP_DELETE,
+				       PAGE_OP_ACTIVATE };
 	uint64_t loop = i / 4;
 
 	*e = (struct page_event){

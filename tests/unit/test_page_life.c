@@ -20,9 +20,9 @@ static struct store *store;
 static void put_events(int64_t capture_id, uint64_t seed)
 {
 	static const uint8_t ops[] = {
-		PAGE_OP_ADD, PAGE_OP_ADD, PAGE_OP_ADD, PAGE_OP_DELETE, PAGE_OP_DELETE, PAGE_OP_DELETE,
-		PAGE_OP_READ, PAGE_OP_READ, PAGE_OP_FAULT, PAGE_OP_MAP, PAGE_OP_WRITE, PAGE_OP_EVICT,
-		PAGE_OP_ACTIVATE, PAGE_OP_TRUNCATE,
+		PAGE_OP_ADD,	PAGE_OP_ADD,   PAGE_OP_ADD,	 PAGE_OP_DELETE,   PAGE_OP_DELETE,
+		PAGE_OP_DELETE, PAGE_OP_READ,  PAGE_OP_READ,	 PAGE_OP_FAULT,	   PAGE_OP_MAP,
+		PAGE_OP_WRITE,	PAGE_OP_EVICT, PAGE_OP_ACTIVATE, PAGE_OP_TRUNCATE,
 	};
 	struct page_packer *packer = page_packer_new(capture_id, 0, 0);
 	struct page_event last = { 0 };
@@ -119,18 +119,20 @@ static void same(const char *got, const char *wanted)
 	query_close(query[1]);
 }
 
-#define PAGES_OF \
+#define PAGES_OF                                                                                   \
 	"clipped AS (SELECT p.*, CASE WHEN op NOT IN ('read', 'fault', 'map', 'write') THEN pages" \
-	" WHEN op = 'read' AND lead(page_index + pages) OVER w = page_index + pages" \
-	"  AND lead(page_index) OVER w > page_index THEN lead(page_index) OVER w - page_index" \
-	" ELSE max(min(page_index + pages, coalesce(nullif(max(coalesce((size_bytes + 4095) / 4096, 0)," \
-	"  coalesce((SELECT max(page_index + pages) FROM page_event a WHERE a.op = 'add'" \
-	"  AND a.file_id = p.file_id), 0)), 0), page_index + 512)) - page_index, 0) END AS nr" \
-	" FROM page_event p LEFT JOIN file f ON f.id = p.file_id" \
-	" WINDOW w AS (PARTITION BY p.capture_id, pid, op, file_id ORDER BY ts_ns))," \
-	"gone AS (SELECT c.*, (c.capture_id, ts_ns) IN (SELECT capture_id, ts_ns FROM eviction) AS" \
-	" evicted FROM clipped c)," \
-	"n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 600)," \
+	" WHEN op = 'read' AND lead(page_index + pages) OVER w = page_index + pages"               \
+	"  AND lead(page_index) OVER w > page_index THEN lead(page_index) OVER w - page_index"     \
+	" ELSE max(min(page_index + pages, coalesce(nullif(max(coalesce((size_bytes + 4095) / "    \
+	"4096, 0),"                                                                                \
+	"  coalesce((SELECT max(page_index + pages) FROM page_event a WHERE a.op = 'add'"          \
+	"  AND a.file_id = p.file_id), 0)), 0), page_index + 512)) - page_index, 0) END AS nr"     \
+	" FROM page_event p LEFT JOIN file f ON f.id = p.file_id"                                  \
+	" WINDOW w AS (PARTITION BY p.capture_id, pid, op, file_id ORDER BY ts_ns)),"              \
+	"gone AS (SELECT c.*, (c.capture_id, ts_ns) IN (SELECT capture_id, ts_ns FROM eviction) "  \
+	"AS"                                                                                       \
+	" evicted FROM clipped c),"                                                                \
+	"n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 600),"                          \
 	"page AS (SELECT g.*, page_index + i AS page FROM gone g JOIN n ON i < nr)"
 
 static void refaults_are_adds_of_folios_whose_last_event_was_an_eviction(void **state)
@@ -142,10 +144,12 @@ static void refaults_are_adds_of_folios_whose_last_event_was_an_eviction(void **
 	     " FROM page_event WHERE op = 'add'),"
 	     "aged AS (SELECT *, sum(iif(is_add, 0, pages)) OVER (PARTITION BY capture_id"
 	     " ORDER BY ts_ns) AS age FROM event),"
-	     "paired AS (SELECT *, lag(is_add) OVER p AS before_is_add, lag(ts_ns) OVER p AS before_ns,"
+	     "paired AS (SELECT *, lag(is_add) OVER p AS before_is_add, lag(ts_ns) OVER p AS "
+	     "before_ns,"
 	     " lag(age) OVER p AS before_age FROM aged"
 	     " WINDOW p AS (PARTITION BY capture_id, file_id, page_index ORDER BY ts_ns))"
-	     "SELECT capture_id, ts_ns, pid, file_id, page_index, pages, before_ns, ts_ns - before_ns,"
+	     "SELECT capture_id, ts_ns, pid, file_id, page_index, pages, before_ns, ts_ns - "
+	     "before_ns,"
 	     " age - before_age FROM paired WHERE is_add AND before_is_add = 0"
 	     " ORDER BY capture_id, ts_ns");
 }
@@ -162,7 +166,8 @@ static void unused_pages_came_in_and_went_out_without_a_request_between(void **s
 {
 	same("SELECT capture_id, ts_ns, unused_pages FROM page_life WHERE op = 'evict'",
 	     "WITH " PAGES_OF ","
-	     "touch AS (SELECT *, CASE WHEN op = 'add' THEN 0 WHEN evicted THEN 2 ELSE 1 END AS step"
+	     "touch AS (SELECT *, CASE WHEN op = 'add' THEN 0 WHEN evicted THEN 2 ELSE 1 END AS "
+	     "step"
 	     " FROM page p WHERE evicted OR op IN ('read', 'fault', 'map', 'write') OR op = 'add'"
 	     "  AND EXISTS (SELECT 1 FROM page_event e WHERE e.capture_id = p.capture_id"
 	     "   AND e.pid = p.pid AND e.op IN ('read', 'fault'))),"
@@ -203,7 +208,8 @@ static void one_capture_and_one_op_are_the_rows_of_all(void **state)
 {
 	same("SELECT ts_ns, pid, unused_pages FROM page_life WHERE capture_id = 2 AND op = 'evict'"
 	     " AND ts_ns > 5000 ORDER BY ts_ns",
-	     "SELECT ts_ns, pid, unused_pages FROM page_life WHERE +capture_id = 2 AND +op = 'evict'"
+	     "SELECT ts_ns, pid, unused_pages FROM page_life WHERE +capture_id = 2 AND +op = "
+	     "'evict'"
 	     " AND +ts_ns > 5000 ORDER BY ts_ns");
 }
 

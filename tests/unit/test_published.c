@@ -163,7 +163,8 @@ static void fifo_and_random_miss_equally_on_independent_references(void **state)
 	free(pages);
 }
 
-/* Aho, Denning, Ullman 1971: without knowledge of the future, keeping the likeliest pages is best. */
+/* Aho, Denning, Ullman 1971: without knowledge of the future, keeping the likeliest pages is best.
+ */
 static void no_model_beats_the_likeliest_pages_and_frequency_beats_recency(void **state)
 {
 	double *p = zipf_weights(1.0), likeliest, lru;
@@ -187,7 +188,8 @@ static void no_model_beats_the_likeliest_pages_and_frequency_beats_recency(void 
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Jiang, Zhang 2002, 2.1: a loop longer than the cache never hits in lru; lirs keeps its LIR set. */
+/* Jiang, Zhang 2002, 2.1: a loop longer than the cache never hits in lru; lirs keeps its LIR set.
+ */
 static void a_loop_defeats_lru_and_not_lirs(void **state)
 {
 	enum { LOOP = 1000, ROUNDS = 50, CACHE = 800 };
@@ -200,7 +202,8 @@ static void a_loop_defeats_lru_and_not_lirs(void **state)
 	/* 1 % of the cache is for HIR pages, which never hit here */
 	assert_int_equal(misses_of("lirs", pages, LOOP * ROUNDS, LOOP, CACHE),
 			 LOOP + (ROUNDS - 1) * (LOOP - CACHE * 99 / 100));
-	/* one miss in (LOOP - 1) / (LOOP - CACHE) accesses, for a cache that must take in each miss */
+	/* one miss in (LOOP - 1) / (LOOP - CACHE) accesses, for a cache that must take in each miss
+	 */
 	assert_true(misses_of("opt", pages, LOOP * ROUNDS, LOOP, CACHE) <=
 		    LOOP + (ROUNDS - 1) * (LOOP - CACHE) * LOOP / (LOOP - 1) + LOOP - CACHE);
 }

@@ -12,7 +12,8 @@ static void models_take_parameters_up_to_the_next_name(void **state)
 {
 	struct replay_models list = { 0 };
 
-	assert_int_equal(replay_models_add(&list, "2q:in=30,out=60,lru,slru:protected=50,2q", NULL), 0);
+	assert_int_equal(replay_models_add(&list, "2q:in=30,out=60,lru,slru:protected=50,2q", NULL),
+			 0);
 	assert_int_equal(list.nr, 4);
 	assert_string_equal(list.models[0].name, "2q");
 	assert_string_equal(list.models[0].params_text, "in=30,out=60");
@@ -40,10 +41,12 @@ static void all_means_every_model_once(void **state)
 
 static void bad_models_are_refused_with_a_hint(void **state)
 {
-	static const struct { const char *text, *hint; } bad[] = {
-		{ "lirz", "did you mean 'lirs'?" }, { "", "no model" }, { "lru,,arc", "no model" },
-		{ "lru:x=1", "no parameters" }, { "2q:inn=3", "did you mean 'in'?" },
-		{ "2q:in=101", "0 to 100" }, { "in=3", "unknown model" }, { "2q:in", "param=value" },
+	static const struct { const char *text, *hint;
+	} bad[] = {
+		{ "lirz", "did you mean 'lirs'?" },   { "", "no model" },
+		{ "lru,,arc", "no model" },	      { "lru:x=1", "no parameters" },
+		{ "2q:inn=3", "did you mean 'in'?" }, { "2q:in=101", "0 to 100" },
+		{ "in=3", "unknown model" },	      { "2q:in", "param=value" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -81,8 +84,8 @@ static void a_share_of_a_small_footprint_is_at_least_a_page(void **state)
 static void bad_sizes_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "1K", "0", "0%", "-5%", "1M..2M", "2M..1M/3", "1M..2M/1", "1M..2M/0", "1M..2M/x",
-		"99999T", "..", "1M..", "1M,,2M",
+		"",	    "1K",	"0",	    "0%",     "-5%", "1M..2M", "2M..1M/3",
+		"1M..2M/1", "1M..2M/0", "1M..2M/x", "99999T", "..",  "1M..",   "1M,,2M",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -96,7 +99,9 @@ static void bad_sizes_are_refused(void **state)
 
 static void shards_count_from_one(void **state)
 {
-	static const char *const bad[] = { "", "1", "0/3", "4/3", "1/0", "a/3", "1/b", "1/3/4", "/" };
+	static const char *const bad[] = {
+		"", "1", "0/3", "4/3", "1/0", "a/3", "1/b", "1/3/4", "/"
+	};
 	uint64_t shard, nr;
 
 	assert_int_equal(replay_shard_parse("2/3", &shard, &nr, NULL), 0);

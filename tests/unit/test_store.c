@@ -375,7 +375,8 @@ static void context_repeats_are_stored_once_per_sample(void **state)
 	int64_t id = begin_capture(store);
 
 	for (int i = 0; i < 10; i++) {
-		store_context(store, id, i, "sample", "vmstat", "pgscan", VALUE_OF_INT(i / 5), NULL);
+		store_context(store, id, i, "sample", "vmstat", "pgscan", VALUE_OF_INT(i / 5),
+			      NULL);
 		store_context(store, id, i, "sample", "vmstat", "pgsteal", VALUE_OF_INT(7), NULL);
 	}
 	store_context(store, id, 10, "end", "vmstat", "pgsteal", VALUE_OF_INT(7), NULL);
@@ -521,7 +522,8 @@ static void file_size_limit_is_reported_and_leaves_a_sound_file(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(store_open(&store, path, 0, NULL), 0);
-	assert_int_equal(get(store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+	assert_int_equal(get(store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+			 1);
 	assert_true(get(store, "SELECT count(*) FROM page_chunk") > 1);
 	store_close(store, NULL);
 }
@@ -549,12 +551,16 @@ static void make_old(const char *script)
 static void assert_has_all(struct store *a, const char *b)
 {
 	static const char lacking[] =
-		"WITH mine(what) AS (SELECT t.type || ' ' || t.name || ' ' || coalesce(c.name || ' ' || "
+		"WITH mine(what) AS (SELECT t.type || ' ' || t.name || ' ' || coalesce(c.name || ' "
+		"' || "
 		" c.type || ' ' || c.hidden, '') FROM main.sqlite_schema t LEFT JOIN "
-		" pragma_table_xinfo(t.name, 'main') c), other(what) AS (SELECT t.type || ' ' || t.name || "
-		" ' ' || coalesce(c.name || ' ' || c.type || ' ' || c.hidden, '') FROM other.sqlite_schema t "
+		" pragma_table_xinfo(t.name, 'main') c), other(what) AS (SELECT t.type || ' ' || "
+		"t.name || "
+		" ' ' || coalesce(c.name || ' ' || c.type || ' ' || c.hidden, '') FROM "
+		"other.sqlite_schema t "
 		" LEFT JOIN pragma_table_xinfo(t.name, 'other') c) "
-		"SELECT group_concat(what, char(10)) FROM (SELECT what FROM %s EXCEPT SELECT what FROM %s)";
+		"SELECT group_concat(what, char(10)) FROM (SELECT what FROM %s EXCEPT SELECT what "
+		"FROM %s)";
 	struct err err = { 0 };
 	char sql[1024];
 	struct query *query;

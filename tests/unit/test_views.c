@@ -84,8 +84,10 @@ static void begin(const char *kind, int ts, int pid)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), "INSERT INTO mm_vmscan_%s_reclaim_begin(capture_id, ts_ns, cpu, pid,"
-		 " \"order\") VALUES(1, %d, 0, %d, 0)", kind, ts, pid);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mm_vmscan_%s_reclaim_begin(capture_id, ts_ns, cpu, pid,"
+		 " \"order\") VALUES(1, %d, 0, %d, 0)",
+		 kind, ts, pid);
 	run(sql);
 }
 
@@ -93,8 +95,10 @@ static void end(const char *kind, int ts, int pid, int nr_reclaimed)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), "INSERT INTO mm_vmscan_%s_reclaim_end(capture_id, ts_ns, cpu, pid,"
-		 " nr_reclaimed) VALUES(1, %d, 1, %d, %d)", kind, ts, pid, nr_reclaimed);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mm_vmscan_%s_reclaim_end(capture_id, ts_ns, cpu, pid,"
+		 " nr_reclaimed) VALUES(1, %d, 1, %d, %d)",
+		 kind, ts, pid, nr_reclaimed);
 	run(sql);
 }
 
@@ -102,10 +106,11 @@ static void shrink(int ts, int pid, int nr_scanned, int nr_reclaimed)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), "INSERT INTO mm_vmscan_lru_shrink_inactive(capture_id, ts_ns, cpu,"
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mm_vmscan_lru_shrink_inactive(capture_id, ts_ns, cpu,"
 		 " pid, nid, nr_scanned, nr_reclaimed, nr_activate0, nr_activate1, priority,"
-		 " reclaim_flags) VALUES(1, %d, 0, %d, 0, %d, %d, 1, 2, 12, 18)", ts, pid, nr_scanned,
-		 nr_reclaimed);
+		 " reclaim_flags) VALUES(1, %d, 0, %d, 0, %d, %d, 1, 2, 12, 18)",
+		 ts, pid, nr_scanned, nr_reclaimed);
 	run(sql);
 }
 
@@ -120,9 +125,9 @@ static void lose(int cpu, int from, int to)
 static void every_view_works_on_an_empty_database(void **state)
 {
 	static const char *const views[] = {
-		"reclaim_episode", "kswapd_run", "lru_scan", "shrinker_call", "stats_flush", "throttle",
-		"eviction", "refault", "replay_result", "gap_edge", "reclaim_mark",
-		"reclaim_cpu",
+		"reclaim_episode", "kswapd_run", "lru_scan",	 "shrinker_call",
+		"stats_flush",	   "throttle",	 "eviction",	 "refault",
+		"replay_result",   "gap_edge",	 "reclaim_mark", "reclaim_cpu",
 	};
 	char sql[64];
 
@@ -141,7 +146,8 @@ static void episodes_of_interleaved_tasks_pair_by_task(void **state)
 	end("direct", 130, 1, 10);
 	begin("memcg", 140, 1);
 	end("memcg", 141, 1, 7);
-	expect_episodes(EPISODES, "direct,1,100,130,30,10,- memcg,1,140,141,1,7,- direct,2,110,120,10,20,-");
+	expect_episodes(EPISODES,
+			"direct,1,100,130,30,10,- memcg,1,140,141,1,7,- direct,2,110,120,10,20,-");
 }
 
 static void nested_episodes_pair_by_kind_and_share_what_was_scanned(void **state)
@@ -164,8 +170,9 @@ static void half_episodes_keep_null(void **state)
 	begin("direct", 110, 1);
 	end("direct", 120, 1, 5);
 	begin("node", 200, 1);
-	expect_episodes(EPISODES, "direct,1,-,90,-,3,- direct,1,100,-,-,-,- direct,1,110,120,10,5,- "
-	       "node,1,200,-,-,-,-");
+	expect_episodes(EPISODES,
+			"direct,1,-,90,-,3,- direct,1,100,-,-,-,- direct,1,110,120,10,5,- "
+			"node,1,200,-,-,-,-");
 }
 
 static void switched(int ts, int prev, int next)
@@ -221,7 +228,8 @@ static void loss_of_switches_leaves_cpu_time_unknown(void **state)
 	end("memcg", 200, 7, 8);
 	begin("memcg", 300, 7);
 	end("memcg", 310, 7, 8);
-	run("INSERT INTO gap(capture_id, stream, cpu, from_ns, to_ns) VALUES(1, 'demand', 0, 150, 160)");
+	run("INSERT INTO gap(capture_id, stream, cpu, from_ns, to_ns) VALUES(1, 'demand', 0, 150, "
+	    "160)");
 	expect("SELECT duration_ns, cpu_ns FROM reclaim_cpu ORDER BY start_ns", "100,- 10,10");
 }
 
@@ -250,8 +258,9 @@ static void pair_across_a_gap_is_no_pair(void **state)
 	end("direct", 158, 2, 5);
 	lose(0, 121, 149);
 	lose(1, 150, 160);
-	expect_episodes(EPISODES, "direct,1,100,110,10,1,- direct,1,120,-,-,-,- direct,1,-,150,-,3,- "
-	       "direct,1,160,170,10,4,- direct,2,155,-,-,-,- direct,2,-,158,-,5,-");
+	expect_episodes(EPISODES,
+			"direct,1,100,110,10,1,- direct,1,120,-,-,-,- direct,1,-,150,-,3,- "
+			"direct,1,160,170,10,4,- direct,2,155,-,-,-,- direct,2,-,158,-,5,-");
 }
 
 static void loss_of_page_demand_breaks_no_episode(void **state)
@@ -324,13 +333,15 @@ static void one_pass_gives_the_episodes_of_the_view(void **state)
 				lose(i % 2, ts, ts + 1);
 		}
 	}
-	run("UPDATE mm_vmscan_direct_reclaim_begin SET gfp_flags = 'GFP_KERNEL', cpu = NULL WHERE pid = 2;"
+	run("UPDATE mm_vmscan_direct_reclaim_begin SET gfp_flags = 'GFP_KERNEL', cpu = NULL WHERE "
+	    "pid = 2;"
 	    "UPDATE mm_vmscan_direct_reclaim_begin SET gfp_flags = 17 WHERE pid = 3;"
 	    "UPDATE mm_vmscan_direct_reclaim_end SET capture_id = 2 WHERE pid = 3;"
 	    "UPDATE mm_vmscan_memcg_reclaim_begin SET capture_id = 2 WHERE pid = 1;"
 	    "COMMIT");
 	expect("SELECT count(*) > 500, count(duration_ns) > 100, count(start_ns) < count(*),"
-	       " count(*) = (SELECT count(*) FROM main.reclaim_episode) FROM reclaim_episode", "1,1,1,1");
+	       " count(*) = (SELECT count(*) FROM main.reclaim_episode) FROM reclaim_episode",
+	       "1,1,1,1");
 	expect("SELECT * FROM reclaim_episode EXCEPT SELECT * FROM main.reclaim_episode", "");
 	expect("SELECT * FROM main.reclaim_episode WHERE capture_id = 2 EXCEPT "
 	       "SELECT * FROM reclaim_episode WHERE capture_id = 2", "");
@@ -340,8 +351,10 @@ static void wake(int ts, int order)
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "INSERT INTO mm_vmscan_kswapd_wake(capture_id, ts_ns, cpu, pid, nid,"
-		 " \"order\") VALUES(1, %d, 0, 40, 0, %d)", ts, order);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mm_vmscan_kswapd_wake(capture_id, ts_ns, cpu, pid, nid,"
+		 " \"order\") VALUES(1, %d, 0, 40, 0, %d)",
+		 ts, order);
 	run(sql);
 }
 
@@ -349,8 +362,10 @@ static void sleep_at(int ts)
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "INSERT INTO mm_vmscan_kswapd_sleep(capture_id, ts_ns, cpu, pid, nid)"
-		 " VALUES(1, %d, 0, 40, 0)", ts);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mm_vmscan_kswapd_sleep(capture_id, ts_ns, cpu, pid, nid)"
+		 " VALUES(1, %d, 0, 40, 0)",
+		 ts);
 	run(sql);
 }
 
@@ -406,7 +421,8 @@ static void isolate_and_shrink_make_one_scan(void **state)
 	isolate(101, 2, "'active_anon'", 9, 8);
 	shrink(110, 1, 32, 29);
 	run("INSERT INTO mm_vmscan_lru_shrink_active(capture_id, ts_ns, cpu, pid, nid, nr_taken, "
-	    "nr_active, nr_deactivated, reclaim_flags) VALUES(1, 111, 0, 2, 0, 8, 3, 5, 'RECLAIM_WB_ANON')");
+	    "nr_active, nr_deactivated, reclaim_flags) VALUES(1, 111, 0, 2, 0, 8, 3, 5, "
+	    "'RECLAIM_WB_ANON')");
 	isolate(120, 1, "0", 1, 0);
 	isolate(130, 1, "2", 0, 5);
 	shrink(140, 1, 5, 5);
@@ -429,7 +445,8 @@ static void scan_across_a_gap_is_two_halves(void **state)
 
 static void old_kernels_have_one_activation_count(void **state)
 {
-	run("INSERT INTO mm_vmscan_lru_shrink_inactive(capture_id, ts_ns, pid, nr_scanned, nr_activate) "
+	run("INSERT INTO mm_vmscan_lru_shrink_inactive(capture_id, ts_ns, pid, nr_scanned, "
+	    "nr_activate) "
 	    "VALUES(1, 5, 1, 10, 7), (1, 6, 1, 10, NULL)");
 	expect("SELECT nr_activated FROM lru_scan ORDER BY end_ns", "7 -");
 }
@@ -439,13 +456,16 @@ static void shrinker(const char *which, int ts, int pid, int shr, int total_scan
 	char sql[256];
 
 	if (!strcmp(which, "start"))
-		snprintf(sql, sizeof(sql), "INSERT INTO mm_shrink_slab_start(capture_id, ts_ns, cpu, pid,"
-			 " shr, nid, total_scan, cache_items) VALUES(1, %d, 0, %d, %d, 0, %d, 1000)",
-			 ts, pid, shr, total_scan);
+		snprintf(
+			sql, sizeof(sql),
+			"INSERT INTO mm_shrink_slab_start(capture_id, ts_ns, cpu, pid,"
+			" shr, nid, total_scan, cache_items) VALUES(1, %d, 0, %d, %d, 0, %d, 1000)",
+			ts, pid, shr, total_scan);
 	else
-		snprintf(sql, sizeof(sql), "INSERT INTO mm_shrink_slab_end(capture_id, ts_ns, cpu, pid,"
-			 " shr, nid, total_scan, retval) VALUES(1, %d, 0, %d, %d, 0, %d, %d)", ts, pid,
-			 shr, total_scan, freed);
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO mm_shrink_slab_end(capture_id, ts_ns, cpu, pid,"
+			 " shr, nid, total_scan, retval) VALUES(1, %d, 0, %d, %d, 0, %d, %d)",
+			 ts, pid, shr, total_scan, freed);
 	run(sql);
 }
 
@@ -457,7 +477,8 @@ static void shrinker_calls_pair_by_task_and_shrinker(void **state)
 	shrinker("end", 125, 2, 7, 0, 200);
 	shrinker("start", 130, 1, 8, 9, 0);
 	shrinker("end", 140, 1, 9, 0, 4);
-	expect("SELECT pid, shrinker, start_ns, end_ns, duration_ns, nr_to_scan, nr_scanned, nr_freed, "
+	expect("SELECT pid, shrinker, start_ns, end_ns, duration_ns, nr_to_scan, nr_scanned, "
+	       "nr_freed, "
 	       "nr_objects FROM shrinker_call ORDER BY coalesce(start_ns, end_ns)",
 	       "1,7,100,110,10,128,100,60,1000 2,7,105,125,20,256,256,200,1000 "
 	       "1,8,130,-,-,9,-,-,1000 1,9,-,140,-,-,-,4,-");
@@ -466,7 +487,8 @@ static void shrinker_calls_pair_by_task_and_shrinker(void **state)
 static void shrinker_function_is_named_where_its_symbol_is_known(void **state)
 {
 	run("INSERT INTO mm_shrink_slab_start(capture_id, ts_ns, pid, shr, nid, shrink) VALUES"
-	    "(1, 1, 1, 7, 0, -1659299968), (1, 2, 1, 8, 0, 4096), (1, 3, 1, 9, 0, 'super_cache_scan')");
+	    "(1, 1, 1, 7, 0, -1659299968), (1, 2, 1, 8, 0, 4096), (1, 3, 1, 9, 0, "
+	    "'super_cache_scan')");
 	assert_int_equal(store_context(store, 1, 1, "start", "symbol", "0xffffffff9d191780",
 				       VALUE_OF_TEXT("kfree_rcu_shrink_scan"), NULL), 0);
 	expect("SELECT function FROM shrinker_call ORDER BY start_ns",
@@ -506,7 +528,8 @@ static void flush_without_lock_events_has_unknown_holds(void **state)
 
 static void throttle_reasons_have_names(void **state)
 {
-	run("INSERT INTO mm_vmscan_throttled(capture_id, ts_ns, pid, nid, usec_timeout, usec_delayed, "
+	run("INSERT INTO mm_vmscan_throttled(capture_id, ts_ns, pid, nid, usec_timeout, "
+	    "usec_delayed, "
 	    "reason) VALUES(1, 1, 1, 0, 100, 50, 1), "
 	    "(1, 2, 1, 0, 100, 100, 'VMSCAN_THROTTLE_NOPROGRESS')");
 	run("INSERT INTO balance_dirty_pages(capture_id, ts_ns, pid, pause) VALUES(1, 3, 2, 20), "
@@ -539,12 +562,13 @@ static void evictions_are_told_from_truncations(void **state)
 	page(packer, 40, PAGE_OP_EVICT, 0, 9, 1, 0);
 	page(packer, 50, PAGE_OP_ADD, 5, 0, 1, 0);	/* 5 pages evicted since */
 	page(packer, 60, PAGE_OP_ADD, 5, 8, 1, 0);	/* was truncated, not evicted */
-	page(packer, 70, PAGE_OP_ADD, 5, 0, 1, 0);	/* added twice: only the first is a refault */
+	page(packer, 70, PAGE_OP_ADD, 5, 0, 1, 0); /* added twice: only the first is a refault */
 	page_packer_take(packer, &chunk);
 	page_packer_free(packer);
 	assert_int_equal(store_page_chunk(store, &chunk, NULL), 0);
 	page_chunk_release(&chunk);
-	expect("SELECT ts_ns, page_index, pages FROM eviction ORDER BY ts_ns", "10,0,1 20,4,4 40,9,1");
+	expect("SELECT ts_ns, page_index, pages FROM eviction ORDER BY ts_ns",
+	       "10,0,1 20,4,4 40,9,1");
 	expect("SELECT ts_ns, page_index, evicted_ns, away_ns, distance_pages FROM refault",
 	       "50,0,10,40,5");
 }
@@ -560,7 +584,8 @@ static void results_have_ratios(void **state)
 	int64_t id, again;
 	bool found;
 
-	run("INSERT INTO demand_stream(capture_id, nr_records, nr_accesses, nr_distinct_pages, nr_ids, "
+	run("INSERT INTO demand_stream(capture_id, nr_records, nr_accesses, nr_distinct_pages, "
+	    "nr_ids, "
 	    "first_ts_ns, last_ts_ns, ops_mask, sample_mask, has_hits, coverage_pct, completeness) "
 	    "VALUES(1, 1, 10, 5, 5, 0, 9, 1, 0, 1, 100, 'complete')");
 	assert_int_equal(store_result(store, &key, "interrupted", counters, 4, &id, NULL), 0);

@@ -18,7 +18,8 @@ static const char tables[] =
 	" max_file_id INTEGER NOT NULL, sample_mask INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE INDEX page_chunk_by_time ON page_chunk(capture_id, first_ts_ns, last_ts_ns, cpu,"
 	" ops_mask, min_file_id, max_file_id, nr_events, sample_mask);"
-	"CREATE TABLE truth(seq INTEGER PRIMARY KEY, capture_id INTEGER, ts_ns INTEGER, cpu INTEGER,"
+	"CREATE TABLE truth(seq INTEGER PRIMARY KEY, capture_id INTEGER, ts_ns INTEGER, cpu "
+	"INTEGER,"
 	" pid INTEGER, op TEXT, file_id INTEGER, page_index INTEGER, pages INTEGER, pfn INTEGER,"
 	" flags INTEGER)";
 
@@ -97,9 +98,12 @@ static void fill(sqlite3 *db)
 		int capture = rand_next(&seed) % 2;
 		int cpu = rand_next(&seed) % 20 == 0 ? 2 : i / 50 % 2;
 		struct page_event e = {
-			.op = rand_next(&seed) % NR_PAGE_OPS, .pid = 100 + cpu,
-			.file_id = rand_next(&seed) % 3 + i / 1000, .pages = 1 << rand_next(&seed) % 4,
-			.page_index = rand_next(&seed) % 1000, .pfn = rand_next(&seed) % 1000,
+			.op = rand_next(&seed) % NR_PAGE_OPS,
+			.pid = 100 + cpu,
+			.file_id = rand_next(&seed) % 3 + i / 1000,
+			.pages = 1 << rand_next(&seed) % 4,
+			.page_index = rand_next(&seed) % 1000,
+			.pfn = rand_next(&seed) % 1000,
 			.flags = rand_next(&seed) % 2,
 		};
 
@@ -154,7 +158,8 @@ static int compare(sqlite3 *db, const char *where, const char *page_order, const
 	while ((rc = sqlite3_step(truth)) == SQLITE_ROW) {
 		assert_int_equal(sqlite3_step(page), SQLITE_ROW);
 		for (int i = 0; i < 10; i++) {
-			assert_int_equal(sqlite3_column_type(page, i), sqlite3_column_type(truth, i));
+			assert_int_equal(sqlite3_column_type(page, i),
+					 sqlite3_column_type(truth, i));
 			if (sqlite3_column_type(page, i) != SQLITE_NULL)
 				assert_string_equal(sqlite3_column_text(page, i),
 						    sqlite3_column_text(truth, i));
@@ -170,7 +175,8 @@ static int compare(sqlite3 *db, const char *where, const char *page_order, const
 
 static void all_rows_come_merged_by_capture_time_cpu_and_sequence(void **state)
 {
-	assert_int_equal(compare(*state, "", "", "ORDER BY capture_id, ts_ns, cpu, seq"), NR_EVENTS);
+	assert_int_equal(compare(*state, "", "", "ORDER BY capture_id, ts_ns, cpu, seq"),
+			 NR_EVENTS);
 	assert_int_equal(compare(*state, "", "ORDER BY capture_id, ts_ns",
 				 "ORDER BY capture_id, ts_ns, cpu, seq"), NR_EVENTS);
 }
@@ -223,9 +229,11 @@ static void joins_give_the_constraint_from_the_other_table(void **state)
 {
 	sqlite3_stmt *stmt;
 
-	sqlite3_prepare_v2(*state, "SELECT count(*), (SELECT count(*) FROM truth WHERE op = 'add' AND"
+	sqlite3_prepare_v2(*state,
+			   "SELECT count(*), (SELECT count(*) FROM truth WHERE op = 'add' AND"
 			   " file_id = 4) FROM (SELECT 4 AS id) f JOIN page_event p ON p.file_id ="
-			   " f.id WHERE p.op = 'add'", -1, &stmt, NULL);
+			   " f.id WHERE p.op = 'add'",
+			   -1, &stmt, NULL);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
 	assert_true(sqlite3_column_int(stmt, 0) > 0);
 	assert_int_equal(sqlite3_column_int(stmt, 0), sqlite3_column_int(stmt, 1));

@@ -97,7 +97,8 @@ static void what_reclaim_met_dirty_leaves_when_it_is_clean(void **state)
 
 /*
  * A page that reclaim met dirty looks like readahead's marker: reading it opens a window even in a
- * file that is read without readahead. The flusher, which starts at the other end, has not come there.
+ * file that is read without readahead. The flusher, which starts at the other end, has not come
+ * there.
  */
 static void reading_a_page_that_reclaim_met_dirty_opens_a_window(void **state)
 {

@@ -478,10 +478,11 @@ static void who_allocates_faster_than_kswapd_works_reclaims_directly(void **stat
 static void one_cached_page_makes_a_window(void **state)
 {
 	for (int i = 0; i < 2; i++) {
-		const char *const settings[] = { "readahead", "model", "ra_rules", i ? "6.1" : "3.2",
-						 NULL };
+		const char *const settings[] = { "readahead", "model", "ra_rules",
+						 i ? "6.1" : "3.2", NULL };
 		struct kernel_model *m = create(2000, 1000, settings);
-		/* 500 is read by somebody who goes on elsewhere, 501 by somebody who was elsewhere */
+		/* 500 is read by somebody who goes on elsewhere, 501 by somebody who was elsewhere
+		 */
 		uint32_t pages[] = { 500, 600, 900, 501 }, tasks[] = { 1, 1, 2, 2 };
 		struct demand_block block = { .nr = 4, .page = pages, .task = tasks };
 		struct replay_counters c;

@@ -119,7 +119,8 @@ static void oracle_opt(struct oracle *o)
 			int victim = 0;
 
 			for (int f = 1; f < cache.nr; f++)
-				if (next_use(o, i, cache.item[f]) > next_use(o, i, cache.item[victim]))
+				if (next_use(o, i, cache.item[f]) >
+				    next_use(o, i, cache.item[victim]))
 					victim = f;
 			list_take(&cache, victim);
 			o->evictions++;

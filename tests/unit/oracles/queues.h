@@ -103,7 +103,8 @@ static void oracle_2q(struct oracle *o)
 {
 	static struct list in, out, am;
 	const double *params = o->params;
-	int max_in = share_of(o->capacity, params[0], 1), max_out = share_of(o->capacity, params[1], 1);
+	int max_in = share_of(o->capacity, params[0], 1),
+	    max_out = share_of(o->capacity, params[1], 1);
 
 	in.nr = out.nr = am.nr = 0;
 	for (size_t i = 0; i < o->nr_ops; i++) {
