@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * import_text.c - ftrace as text: tracefs `trace` and `trace_pipe`, and `trace-cmd report`.
+ * import_text.c - ftrace as text: tracefs `trace` and `trace_pipe`, `trace-cmd report`, and
+ * `perf script`.
  *
  *	     <...>-1234  (   1230) [001] d..2.  1234.567890: mm_filemap_fault: dev=7:0 ino=c ofs=0
  *
@@ -95,6 +96,26 @@ static bool event_parse(const char *at, struct text_line *out)
 	return true;
 }
 
+/* perf: "  comm 123" or "  comm 120/123". *at goes from the number to the blank behind comm. */
+static bool perf_task_end(const char *line, const char **at, struct text_line *out)
+{
+	const char *end = *at;
+
+	if (end[-1] == '/') {
+		*at = --end;
+		while (*at > line && isdigit((unsigned char)(*at)[-1]))
+			--*at;
+		if (*at == end || end - *at > 10)
+			return false;
+		out->tgid = (uint32_t)strtoul(*at, NULL, 10);
+	}
+	if (*at == line || !isspace((unsigned char)(*at)[-1]))
+		return false;
+	while (*at > line + 1 && isspace((unsigned char)(*at)[-2]))
+		--*at;
+	return true;
+}
+
 /* "   comm-123" or "   comm-123  (  120)", which ends before @end. */
 static bool task_parse(const char *line, const char *end, struct text_line *out)
 {
@@ -117,9 +138,11 @@ static bool task_parse(const char *line, const char *end, struct text_line *out)
 	end = at;
 	while (at > line && isdigit((unsigned char)at[-1]))
 		at--;
-	if (at == end || end - at > 10 || at == line || at[-1] != '-')
+	if (at == end || end - at > 10 || at == line)
 		return false;
 	out->pid = (uint32_t)strtoul(at, NULL, 10);
+	if (at[-1] != '-' && !perf_task_end(line, &at, out))
+		return false;
 	at--;
 	line = skip_blanks(line);
 	comm_bytes = at > line ? (size_t)(at - line) : 0;

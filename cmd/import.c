@@ -298,7 +298,7 @@ static int import_command(const struct command *self, int argc, char **argv)
 const struct command cmd_import = {
 	.name = "import",
 	.args = "-o RUN.db [OPTION]... FILE...",
-	.summary = "Import recordings of others: trace.dat, ftrace text, cache traces.",
+	.summary = "Import recordings: trace.dat, ftrace or perf script text, cache traces.",
 	.examples =
 		"  pagereel import -o run.db trace.dat\n"
 		"  trace-cmd report > trace.txt; pagereel import -o run.db trace.txt\n"

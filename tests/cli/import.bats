@@ -139,6 +139,26 @@ recording() {
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/with")" = 3 ]
 }
 
+@test "perf script: the task by a number or two, the events as everywhere" {
+	run ./pagereel import -o "$db" $data/perf-script.txt
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 1 ]
+	[[ $output = *"text, 67 events"* ]]
+	for op in read:get_pages add:add_to delete:delete_from; do
+		[ "$(./pagereel sql --format csv "$db" "SELECT count(*) FROM page_event WHERE op = '${op%:*}'" | tail -1)" = \
+			"$(grep -c "${op#*:}" $data/perf-script.txt)" ]
+	done
+	[ "$(ask 'SELECT sum(nr_reclaimed) FROM mm_vmscan_lru_shrink_inactive')" = \
+		"$(sed -n 's/.*shrink_inactive.*nr_reclaimed=\([0-9]*\).*/\1/p' $data/perf-script.txt |
+			paste -sd+ | bc)" ]
+	[ "$(ask "SELECT DISTINCT comm FROM task ORDER BY comm LIMIT 1 OFFSET 1")" = reader ]
+	# perf script -F pid,tid: "4711/PID"
+	sed 's| \([0-9]*\) \[| 4711/\1 [|' $data/perf-script.txt >"$BATS_TEST_TMPDIR/pid-tid.txt"
+	./pagereel import -q --force -o "$db" "$BATS_TEST_TMPDIR/pid-tid.txt"
+	[ "$(ask 'SELECT DISTINCT tgid FROM task')" = 4711 ]
+	[ "$(ask 'SELECT count(*) > 1 FROM task')" = 1 ]
+}
+
 @test "events as older kernels printed them get the fields of the newer ones" {
 	import $data/ftrace-old.txt
 	[ "$(ask "SELECT highest_zoneidx, isolate_mode, lru FROM mm_vmscan_lru_isolate")" = "1,0,2" ]
