@@ -19,7 +19,7 @@ static const struct case_study *const studies[] = {
 	&case_kswapd_slab, &case_cleancache, &case_refault_flush, &case_swappiness, NULL
 };
 
-enum { MAX_COLUMNS = 12 };
+enum { MAX_COLUMNS = 12, SERVICE_PID = 1000 };
 
 struct case_report {
 	const struct case_study *study;
@@ -32,6 +32,10 @@ struct case_report {
 	struct out_column columns[MAX_COLUMNS];
 	int nr_columns;
 	int nr_checks, nr_failed;
+	bool tells_flushes;		/* case_flush_begin() */
+	uint64_t nr_flushes;		/* case_flush_event() */
+	struct page_packer *packer;
+	int code;			/* what it failed with */
 	bool checks;			/* the table is that of the bounds */
 	bool one;			/* --set: figures alone */
 	struct err err;
@@ -98,6 +102,84 @@ int case_fact(struct case_report *r, const char *subject, const char *key, doubl
 			     &r->err);
 	return code ? code : store_context(r->store, r->capture_id, r->run_ns, "end", subject, key,
 					   VALUE_OF_INT((int64_t)value), &r->err);
+}
+
+/* An event of one of the tables that every database has. */
+static void event_add(struct case_report *r, const char *insert, int64_t ts_ns)
+{
+	const struct value values[] = { VALUE_OF_INT(r->capture_id), VALUE_OF_INT(ts_ns),
+					VALUE_OF_INT(SERVICE_PID) };
+
+	if (!r->code)
+		r->code = store_run(r->store, insert, values, ARRAY_SIZE(values), NULL, &r->err);
+}
+
+static void page_add(struct case_report *r, int64_t ts_ns)
+{
+	const struct page_event event = {
+		.op = PAGE_OP_ADD, .ts_ns = (uint64_t)ts_ns, .pid = SERVICE_PID,
+		.page_index = r->nr_flushes, .pages = 1,
+	};
+
+	if (!r->packer)
+		r->packer = page_packer_new(r->capture_id, 0, 0);
+	if (!r->packer)
+		r->code = -ENOMEM;
+	else if (page_packer_events(r->packer) < PAGE_CHUNK_EVENTS - 1)
+		page_packer_add(r->packer, &event);
+}
+
+void case_flush_begin(struct case_report *r, double run_s)
+{
+	r->tells_flushes = r->store;
+	r->run_ns = (int64_t)(run_s * 1e9);
+}
+
+void case_flush_event(struct case_report *r, double start_ns, double hold_ns)
+{
+	int64_t at_ns = (int64_t)start_ns;
+
+	if (!r->store)
+		return;
+	page_add(r, at_ns - 1000);
+	event_add(r, "INSERT INTO memcg_flush_stats(capture_id, ts_ns, cpu, pid, id, force,"
+		  " needs_flush) VALUES(?1, ?2, 0, ?3, 1, 0, 1)", at_ns);
+	event_add(r, "INSERT INTO cgroup_rstat_locked(capture_id, ts_ns, cpu, pid, contended)"
+		  " VALUES(?1, ?2, 0, ?3, 0)", at_ns + 1);
+	event_add(r, "INSERT INTO cgroup_rstat_unlock(capture_id, ts_ns, cpu, pid, contended)"
+		  " VALUES(?1, ?2, 0, ?3, 0)", at_ns + 1 + (int64_t)hold_ns);
+	r->nr_flushes++;
+}
+
+static void count_add(struct case_report *r, const char *system, const char *name,
+		      const char *stored_as)
+{
+	if (!r->code)
+		r->code = store_event_count(r->store, r->capture_id, system, name, r->nr_flushes,
+					    stored_as, &r->err);
+}
+
+/* What case_flush_event() collected. */
+static int flushes_end(struct case_report *r)
+{
+	struct page_chunk chunk;
+
+	if (!r->tells_flushes)
+		return r->code;
+	count_add(r, "memcg", "memcg_flush_stats", "table");
+	count_add(r, "cgroup", "cgroup_rstat_locked", "table");
+	count_add(r, "cgroup", "cgroup_rstat_unlock", "table");
+	count_add(r, "filemap", "mm_filemap_add_to_page_cache", "page_event");
+	if (!r->code)
+		r->code = store_task(r->store, r->capture_id, SERVICE_PID, SERVICE_PID, "service",
+				     NULL, 0, &r->err);
+	if (!r->code && r->packer)
+		r->code = page_packer_take(r->packer, &chunk);
+	if (!r->code && r->packer) {
+		r->code = store_page_chunk(r->store, &chunk, &r->err);
+		page_chunk_release(&chunk);
+	}
+	return r->code;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -312,6 +394,9 @@ static int study_and_store(const struct command *self, const struct case_study *
 		code = store_begin(r.store, &r.err);
 	if (!code)
 		code = run_study(&r, settings);
+	if (!code)
+		code = flushes_end(&r);
+	page_packer_free(r.packer);
 	if (!code && r.store)
 		code = store_commit(r.store, &r.err);
 	code = db_close(&r, code);

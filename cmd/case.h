@@ -42,6 +42,13 @@ int case_row(struct case_report *report, const char *item, const double *values)
  */
 int case_fact(struct case_report *report, const char *subject, const char *key, double value,
 	      double run_s);
+/* Flushes of memcg statistics inside refaults are told, if there are any, of a run of @run_s. */
+void case_flush_begin(struct case_report *report, double run_s);
+/*
+ * One of them, as the kernel's events would show it: a page is added, the flush begins at @start_ns
+ * and holds its lock for @hold_ns.
+ */
+void case_flush_event(struct case_report *report, double start_ns, double hold_ns);
 /* A sentence under what came last. */
 void case_note(struct case_report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -54,6 +54,25 @@ static int histogram(struct case_report *report, const struct memcg_load_result 
 	return ret;
 }
 
+static void flushed(void *ctx, double start_ns, double flush_ns)
+{
+	case_flush_event(ctx, start_ns, flush_ns);
+}
+
+/* The run whose flushes `pagereel doctor` is to see. */
+static int run_told(struct case_report *report, const struct memcg_flush_params *params,
+		    struct memcg_load *load, struct memcg_load_result *r, struct err *err)
+{
+	int ret;
+
+	case_flush_begin(report, load->duration_s);
+	load->flushed = flushed;
+	load->flushed_ctx = report;
+	ret = memcg_load_run(params, load, r, err);
+	load->flushed = NULL;
+	return ret;
+}
+
 static int checks(struct case_report *report, struct err *err)
 {
 	struct memcg_flush_params params;
@@ -62,7 +81,7 @@ static int checks(struct case_report *report, struct err *err)
 	int ret;
 
 	defaults(&params, &load, MEMCG_FLUSH_5_15);
-	ret = memcg_load_run(&params, &load, &r, err);
+	ret = run_told(report, &params, &load, &r, err);
 	if (ret)
 		return ret;
 	case_check(report, "one flush, median", "10.01-11.50 ms", r.flush_p50_ns / MS, 2, "ms", 10,
@@ -206,7 +225,7 @@ static int run_one(struct case_report *report, char *const *settings, struct err
 	ret = case_set(tables, (void *const []){ &params, &load }, "case 'refault-flush'", settings,
 		       err);
 	if (!ret)
-		ret = memcg_load_run(&params, &load, &r, err);
+		ret = run_told(report, &params, &load, &r, err);
 	if (ret)
 		return ret;
 	case_check(report, "one flush in a refault, median", NULL, r.flush_p50_ns / MS, 3, "ms",

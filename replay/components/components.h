@@ -101,6 +101,9 @@ struct memcg_load {
 	double burst_share; /* of the time the rate is burst_factor as high; the mean stays */
 	double burst_factor;
 	uint64_t seed;
+	/* Told of each refault that had to flush; NULL: nobody is. */
+	void (*flushed)(void *ctx, double start_ns, double flush_ns);
+	void *flushed_ctx;
 };
 
 extern const struct param memcg_load_table[];

@@ -131,6 +131,8 @@ static int refault(struct run *run, double now_ns, uint32_t cgroup)
 	double age_s = (now_ns - memcg_flush_fresh_ns(run->flush, cgroup)) / NS_PER_S;
 	int bucket = 0;
 
+	if (added_ns > 0 && run->load->flushed)
+		run->load->flushed(run->load->flushed_ctx, now_ns, added_ns);
 	r->nr_refaults++;
 	while (bucket < NR_FLUSH_BUCKETS - 1 && added_ns > memcg_flush_bucket_ns[bucket])
 		bucket++;

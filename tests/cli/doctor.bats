@@ -354,6 +354,18 @@ flush_trace() { # US INSIDE AFTER_ADD
 	[ "$(figure flush-stalls nr_stalls)" = 10 ]
 }
 
+@test "flush-stalls: the refault-flush case is one, as reported; the policy of 6.8 is not" {
+	./pagereel case refault-flush -o "$db" >/dev/null
+	[ "$(state flush-stalls)" = finding ]
+	[ "$(figure flush-stalls nr_long)" -gt 1000 ]
+	run ./pagereel doctor "$db" flush-stalls
+	[ "$status" = 1 ]
+	finding_is_whole flush-stalls
+	[[ $output = *"service lost 11.9 s"* ]]
+	./pagereel case refault-flush --set policy=6.8 --force -o "$db" >/dev/null
+	[ "$(state flush-stalls)" = ok ]
+}
+
 @test "tier-no-hits: many puts without hits are a finding; with hits, few, or no tier at all are not" {
 	for tier in 'cleancache puts succ_gets' 'vmstat zswpout zswpin'; do
 		set -- $tier
