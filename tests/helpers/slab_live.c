@@ -27,7 +27,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ENOUGH_CALLS = 150, FEWEST_CALLS = 20, MAX_CALLS = 2000, MAX_SHRINKERS = 64, FILE_BYTES = 48 << 20, PIECE = 1 << 20 };
+enum {
+	ENOUGH_CALLS = 150,
+	FEWEST_CALLS = 20,
+	MAX_CALLS = 2000,
+	MAX_SHRINKERS = 64,
+	FILE_BYTES = 48 << 20,
+	PIECE = 1 << 20
+};
 
 static double cpu_us(void)
 {

@@ -11,8 +11,9 @@
  *	misses NR swapped_burst NR swapped_end NR kernel_kb NR burst_s S reads_s S
  *
  * A read is a miss if mincore(2) does not find the page in memory before. (Not RWF_NOWAIT: it
- * starts reads under GFP_NOIO, in which reclaim cannot swap.) Nothing is read ahead. Swapped pages are those of the idle memory, as /proc/self/pagemap has them, which
- * touches nothing. The contents do not compress, so that swap holds them as they are.
+ * starts reads under GFP_NOIO, in which reclaim cannot swap.) Nothing is read ahead. Swapped pages
+ *are those of the idle memory, as /proc/self/pagemap has them, which touches nothing. The contents
+ *do not compress, so that swap holds them as they are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +153,8 @@ static void run(const struct run *r, char *idle)
 		misses += read_page(r->fd, map, BURST_PAGES - SET_PAGES + nth);
 	}
 	at[3] = now_s();
-	printf("misses %d swapped_burst %d swapped_end %d kernel_kb %ld burst_s %.3f reads_s %.3f\n",
+	printf("misses %d swapped_burst %d swapped_end %d kernel_kb %ld burst_s %.3f reads_s "
+	       "%.3f\n",
 	       misses, swapped, nr_swapped(idle), kernel_kb(r->cgroup), at[1] - at[0],
 	       at[3] - at[2]);
 }

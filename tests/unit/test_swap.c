@@ -37,8 +37,9 @@ static struct osdb_params small_copy(void)
 	return osdb;
 }
 
-static struct osdb_result run(const struct kernel_ops *ops, const char *swap, const char *swappiness,
-			      uint32_t capacity_pages, const struct osdb_params *osdb)
+static struct osdb_result run(const struct kernel_ops *ops, const char *swap,
+			      const char *swappiness, uint32_t capacity_pages,
+			      const struct osdb_params *osdb)
 {
 	char options[1024] __attribute__((aligned(16)));
 	struct osdb_result r;
