@@ -61,16 +61,10 @@ static void flushed(void *ctx, double start_ns, double flush_ns)
 
 /* The run whose flushes `pagereel doctor` is to see. */
 static int run_told(struct case_report *report, const struct memcg_flush_params *params,
-		    struct memcg_load *load, struct memcg_load_result *r, struct err *err)
+		    const struct memcg_load *load, struct memcg_load_result *r, struct err *err)
 {
-	int ret;
-
 	case_flush_begin(report, load->duration_s);
-	load->flushed = flushed;
-	load->flushed_ctx = report;
-	ret = memcg_load_run(params, load, r, err);
-	load->flushed = NULL;
-	return ret;
+	return memcg_load_run_told(params, load, flushed, report, r, err);
 }
 
 static int checks(struct case_report *report, struct err *err)

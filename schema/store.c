@@ -586,7 +586,7 @@ int store_open(struct store **out, const char *path, unsigned int flags, struct 
 	if (!code && version < STORE_VERSION && readonly)
 		code = err_set(err, -EROFS,
 			       "cannot open '%s': format version %lld needs an upgrade "
-			       "(open it once with write permission)",
+			       "(pagereel sql --write FILE ';')",
 			       path, (long long)version);
 	if (!code && version < STORE_VERSION)
 		code = store_migrate(store, (int)version, err);

@@ -101,9 +101,6 @@ struct memcg_load {
 	double burst_share; /* of the time the rate is burst_factor as high; the mean stays */
 	double burst_factor;
 	uint64_t seed;
-	/* Told of each refault that had to flush; NULL: nobody is. */
-	void (*flushed)(void *ctx, double start_ns, double flush_ns);
-	void *flushed_ctx;
 };
 
 extern const struct param memcg_load_table[];
@@ -127,6 +124,10 @@ struct memcg_load_result {
 
 int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_load *load,
 		   struct memcg_load_result *result, struct err *err);
+/* The same, and @flushed is told of each refault that had to flush. */
+int memcg_load_run_told(const struct memcg_flush_params *params, const struct memcg_load *load,
+			void (*flushed)(void *ctx, double start_ns, double flush_ns), void *ctx,
+			struct memcg_load_result *result, struct err *err);
 
 /* ---- osdb.c: a database whose working set is as large as the cache, on a kernel model -------- */
 

@@ -103,6 +103,8 @@ struct run {
 	struct samples added;
 	double stale_sum_s, pending_sum;
 	struct memcg_load_result *result;
+	void (*flushed)(void *ctx, double start_ns, double flush_ns);	/* NULL: nobody is told */
+	void *flushed_ctx;
 };
 
 static double event_rate(const struct run *run)
@@ -131,8 +133,8 @@ static int refault(struct run *run, double now_ns, uint32_t cgroup)
 	double age_s = (now_ns - memcg_flush_fresh_ns(run->flush, cgroup)) / NS_PER_S;
 	int bucket = 0;
 
-	if (added_ns > 0 && run->load->flushed)
-		run->load->flushed(run->load->flushed_ctx, now_ns, added_ns);
+	if (added_ns > 0 && run->flushed)
+		run->flushed(run->flushed_ctx, now_ns, added_ns);
 	r->nr_refaults++;
 	while (bucket < NR_FLUSH_BUCKETS - 1 && added_ns > memcg_flush_bucket_ns[bucket])
 		bucket++;
@@ -223,7 +225,17 @@ static void sum_up(struct run *run)
 int memcg_load_run(const struct memcg_flush_params *params, const struct memcg_load *load,
 		   struct memcg_load_result *result, struct err *err)
 {
-	struct run run = { .load = load, .rand = load->seed, .result = result };
+	return memcg_load_run_told(params, load, NULL, NULL, result, err);
+}
+
+int memcg_load_run_told(const struct memcg_flush_params *params, const struct memcg_load *load,
+			void (*flushed)(void *ctx, double start_ns, double flush_ns), void *ctx,
+			struct memcg_load_result *result, struct err *err)
+{
+	struct run run = {
+		.load = load, .rand = load->seed, .result = result, .flushed = flushed,
+		.flushed_ctx = ctx,
+	};
 	int ret = 0;
 
 	*result = (struct memcg_load_result){ 0 };

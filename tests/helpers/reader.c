@@ -161,7 +161,7 @@ static uint64_t write_file(const char *path, size_t bytes, uint64_t nr)
 
 static uint64_t touch_file(const char *path, uint64_t nr)
 {
-	volatile uint64_t sum = 0;
+	uint64_t sum = 0;
 
 	for (uint64_t i = 0; i < nr; i++) {
 		int fd = open(path, O_RDONLY);
@@ -175,11 +175,11 @@ static uint64_t touch_file(const char *path, uint64_t nr)
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 		if (map == MAP_FAILED)
 			die("mmap");
-		sum += (uint64_t)map[next() % (uint64_t)st.st_size];
+		sum += *(volatile char *)&map[next() % (uint64_t)st.st_size];
 		munmap(map, (size_t)st.st_size);
 		close(fd);
 	}
-	return nr;
+	return nr + 0 * sum;
 }
 
 /* The status of @command. */
