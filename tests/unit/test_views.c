@@ -343,6 +343,8 @@ static void one_pass_gives_the_episodes_of_the_view(void **state)
 	       " count(*) = (SELECT count(*) FROM main.reclaim_episode) FROM reclaim_episode",
 	       "1,1,1,1");
 	expect("SELECT * FROM reclaim_episode EXCEPT SELECT * FROM main.reclaim_episode", "");
+	expect("SELECT count(*) FROM temp.sqlite_schema WHERE name = 'reclaim_cpu'", "1");
+	expect("SELECT * FROM reclaim_cpu EXCEPT SELECT * FROM main.reclaim_cpu", "");
 	expect("SELECT * FROM main.reclaim_episode WHERE capture_id = 2 EXCEPT "
 	       "SELECT * FROM reclaim_episode WHERE capture_id = 2", "");
 }
