@@ -9,7 +9,7 @@ price AS (
 	FROM cost_profile WHERE operation IN ('trace.vmscan', 'trace.page')
 ),
 cost AS (
-	SELECT coalesce(max(ns) FILTER (WHERE operation = 'trace.vmscan'), 750) AS vmscan_ns,
+	SELECT coalesce(max(ns) FILTER (WHERE operation = 'trace.vmscan'), 300) AS vmscan_ns,
 		coalesce(max(ns) FILTER (WHERE operation = 'trace.page'), 246) AS page_ns
 	FROM price WHERE place = 1
 ),

@@ -228,7 +228,7 @@ recording() {
 	recording
 	run "${analyze[@]}" reclaim
 	[[ $output =~ about\ [0-9]+%\ of\ these\ times\ is\ their\ recording ]]
-	[[ $output = *"750 ns"*"246 ns"*"-e reclaim-cpu"* ]]
+	[[ $output = *"300 ns"*"246 ns"*"-e reclaim-cpu"* ]]
 	# in the other formats there is nothing but rows
 	"${analyze[@]}" reclaim --format json | jq -e 'all(.[]; has("cpu_ns"))'
 }
