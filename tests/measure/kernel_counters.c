@@ -70,7 +70,8 @@ static void make_records(struct stream *s, uint64_t *state)
 		DEMAND_READAHEAD, DEMAND_FSYNC, DEMAND_CHARGE, DEMAND_UNCHARGE, DEMAND_LIMIT,
 		DEMAND_EXIT, DEMAND_ANON,
 	};
-	uint32_t place[4] = { 0 }, reads_pct = 50 + below(state, 50), longest = 1 + below(state, 70);
+	uint32_t place[4] = { 0 }, reads_pct = 50 + below(state, 50);
+	uint32_t longest = 1 + below(state, 70);
 	uint64_t now_ns = 1000;
 
 	for (size_t i = 0; i < NR_RECORDS; i++) {
