@@ -22,7 +22,7 @@
 
 #include "replay/replay.h"
 
-enum { FEW_PAGES = 64, STRAY_SHARE = 1000, WRITTEN_STRAY_SHARE = 20 };
+enum { FEW_PAGES = 64, STRAY_SHARE = 1000, WRITTEN_STRAY_SHARE = 20, HINT_BITS = 3 };
 
 /* Of one file. */
 struct seen {
@@ -36,27 +36,40 @@ struct seen {
 struct counting {
 	const struct replay_extent *extents;
 	size_t nr_extents, extent;
+	uint32_t *hint;			/* page >> HINT_BITS -> the first extent to look at */
 	struct seen *seen;		/* per extent, then per file */
 	uint8_t *read;			/* bitmap of pages */
 	uint32_t nr_ids;
 };
 
+static int init_hint(struct counting *c)
+{
+	size_t nr = ((size_t)c->nr_ids >> HINT_BITS) + 1, extent = 0;
+
+	c->hint = calloc(nr, sizeof(*c->hint));
+	if (!c->hint)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		while (extent + 1 < c->nr_extents &&
+		       c->extents[extent + 1].first_id <= i << HINT_BITS)
+			extent++;
+		c->hint[i] = (uint32_t)extent;
+	}
+	return 0;
+}
+
+/* The last extent that begins at @page or before it. */
 static struct seen *seen_at(struct counting *c, uint32_t page)
 {
-	size_t low = 0, high = c->nr_extents;
+	size_t i = c->extent;
 
-	if (page - c->extents[c->extent].first_id < c->extents[c->extent].pages)
-		return &c->seen[c->extent];
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->extents[middle].first_id <= page)
-			low = middle;
-		else
-			high = middle;
-	}
-	c->extent = low;
-	return &c->seen[low];
+	if (page - c->extents[i].first_id < c->extents[i].pages)
+		return &c->seen[i];
+	i = c->hint[page >> HINT_BITS];
+	while (i + 1 < c->nr_extents && c->extents[i + 1].first_id <= page)
+		i++;
+	c->extent = i;
+	return &c->seen[i];
 }
 
 static void count_read(struct counting *c, uint32_t page, uint32_t run)
@@ -164,7 +177,7 @@ int replay_hints(const struct demand_source *source, struct replay_extent *exten
 		return 0;
 	c.seen = calloc(nr_extents, sizeof(*c.seen));
 	c.read = calloc((source->nr_ids >> 3) + 1, 1);
-	if (!c.seen || !c.read) {
+	if (!c.seen || !c.read || init_hint(&c)) {
 		ret = err_set(err, -ENOMEM, "no memory to look at %zu extents", nr_extents);
 		goto out;
 	}
@@ -183,5 +196,6 @@ int replay_hints(const struct demand_source *source, struct replay_extent *exten
 out:
 	free(c.seen);
 	free(c.read);
+	free(c.hint);
 	return ret;
 }

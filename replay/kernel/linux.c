@@ -26,7 +26,7 @@
 #include "replay/kernel/kernel.h"
 #include "replay/kernel/linux_params.h"
 
-enum { EXTENT_HINT_BITS = 6, MAX_ORDER_RECORDED = 10 };
+enum { EXTENT_HINT_BITS = 3, MAX_ORDER_RECORDED = 10 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
