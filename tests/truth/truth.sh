@@ -59,9 +59,9 @@ workloads() {
 	interleaved|read|ext4|64|$sizes|W interleaved AT/data pages=131072 nr=16384 io=16 streams=8
 	zipf-4k-ra|read|ext4|64|$sizes|W zipf AT/data pages=65536 nr=200000
 	zipf-64k|read|ext4|64|$sizes|W zipf AT/data pages=131072 nr=60000 io=16
-	zipf-1m|read|ext4|64|$sizes|W zipf AT/data pages=131072 nr=4000 io=256
+	zipf-1m|read|ext4|64|$sizes|W zipf AT/data pages=131072 nr=12000 io=256
 	zipf-64k-xfs|read|xfs|64|$sizes|W zipf AT/data pages=65536 nr=60000 io=16
-	zipf-64k-btrfs|read|btrfs|64|$sizes|W zipf AT/data pages=65536 nr=60000 io=16
+	zipf-64k-btrfs|read|btrfs|64|$sizes|W zipf AT/data pages=65536 nr=150000 io=16
 	zipf-4k-xfs|read|xfs|64|$sizes|W zipf AT/data pages=65536 nr=150000 random=1
 	zipf-4k-btrfs|read|btrfs|64|$sizes|W zipf AT/data pages=65536 nr=150000 random=1
 	zipfscan-xfs|read|xfs|64|$sizes|W zipfscan AT/data pages=65536 nr=100000
@@ -93,7 +93,8 @@ schema() {
 		PRIMARY KEY(workload, memory_pages, source, run, counter));
 	DROP VIEW IF EXISTS real;
 	DROP VIEW IF EXISTS cell;
-	DROP VIEW IF EXISTS verdict;
+	DROP VIEW IF EXISTS contrast;
+	DROP VIEW IF EXISTS report;
 	-- what the kernel did, over its runs
 	CREATE VIEW real AS SELECT workload, class, memory_pages, counter, count(*) AS runs,
 		avg(value) AS value, 100.0 * (max(value) - min(value)) / nullif(avg(value), 0) AS spread_pct
@@ -110,6 +111,19 @@ schema() {
 		JOIN real f ON f.workload = r.workload AND f.memory_pages = r.memory_pages AND f.counter = 'fills'
 		JOIN truth c ON c.workload = r.workload AND c.memory_pages = r.memory_pages
 			AND c.counter = 'fills_compulsory' AND c.source = p.source;
+	-- the textbook model that comes nearest, which nobody can know beforehand
+	CREATE VIEW contrast AS SELECT workload, memory_pages, counter, model, error_pct, min(abs(error_pct))
+		FROM cell WHERE model NOT LIKE 'linux-%' GROUP BY workload, memory_pages, counter;
+	CREATE VIEW report AS SELECT c.workload, c.class, c.memory_pages / 256 AS mb, c.counter,
+		cast(c.predicted AS INTEGER) AS predicted, cast(c.real AS INTEGER) AS real,
+		round(c.error_pct, 2) AS error_pct, round(c.spread_pct, 1) AS spread_pct, c.runs, c.status,
+		(SELECT round(value / 1000, 1) FROM real d WHERE d.workload = c.workload
+			AND d.memory_pages = c.memory_pages AND d.counter = 'duration_ms') AS seconds,
+		(SELECT round(error_pct, 1) FROM cell l WHERE l.workload = c.workload AND l.model = 'lru'
+			AND l.memory_pages = c.memory_pages AND l.counter = c.counter) AS lru_error_pct,
+		b.model AS best_textbook, round(b.error_pct, 1) AS best_error_pct
+		FROM cell c LEFT JOIN contrast b USING (workload, memory_pages, counter)
+		WHERE c.model = 'linux-6.18' ORDER BY c.class, c.workload, c.memory_pages, c.counter <> 'fills', 4;
 	END
 }
 
@@ -286,9 +300,9 @@ real_run() { # NAME CLASS FS MB RUN COMMAND
 }
 
 predict() { # NAME CLASS BASE_MB SIZES
-	local name=$1 class=$2 base=$dir/$1.db mbs=${3}M mb model=linux-6.18 counter
+	local name=$1 class=$2 base=$dir/$1.db mbs=${3}M mb model=linux-6.18 counter anon
 	[ -e "$base" ] || return 0
-	[ "$class" != anon ] || model=linux-6.18:swap=on
+	[ "$class" != anon ] || model=linux-6.18:swap=on,swappiness=${name#anon-s}
 	for mb in $4; do mbs+=,${mb}M; done
 	# the stream may have been derived by an older program
 	sqlite3 "$base" "DELETE FROM validation; DELETE FROM knee; DELETE FROM curve; DELETE FROM result_interval;
@@ -297,7 +311,12 @@ predict() { # NAME CLASS BASE_MB SIZES
 	"$pagereel" replay "$base" -q -m "$model,$contrast" -M "$mbs" --again --format csv >/dev/null 2>"$dir/log" || {
 		cat "$dir/log" >&2; return 1; }
 	for counter in fills fills_compulsory evictions scanned activated deactivated refaults written swapped_out; do
-		"$pagereel" sql "$base" --format csv "SELECT memory_pages, model, $counter FROM result
+		# what the kernel's fills do not have: anonymous pages, first touched or swapped in
+		anon=0
+		[[ $class != anon || $counter != fills* ]] ||
+			anon='(SELECT sum(pages) FROM demand_extent WHERE file_id IS NULL)'
+		[ "$anon" = 0 ] || [ "$counter" != fills ] || anon+=' - coalesce(swapped_in, 0)'
+		"$pagereel" sql "$base" --format csv "SELECT memory_pages, model, $counter - $anon FROM result
 			WHERE $counter IS NOT NULL" | tail -n +2 | sed "s/^/$counter,/"
 	done | awk -F, -v name="$name" -v class="$class" "BEGIN { print \"BEGIN;\" } {
 		printf \"INSERT OR REPLACE INTO truth VALUES('%s', '%s', %s, '%s', 0, '%s', %s);\\n\",
@@ -307,13 +326,8 @@ predict() { # NAME CLASS BASE_MB SIZES
 # ---- the report --------------------------------------------------------------------------------
 report() {
 	local mode=-column
-	case $format in json) mode=-json ;; csv) mode=-csv ;; esac
-	sqlite3 -header $mode "$db" "
-	SELECT c.workload, c.class, c.memory_pages / 256 AS mb, c.counter, cast(c.predicted AS INTEGER) AS predicted,
-		cast(c.real AS INTEGER) AS real, round(c.error_pct, 2) AS error_pct, round(c.spread_pct, 1) AS spread_pct,
-		c.runs, c.status, (SELECT round(error_pct, 1) FROM cell l WHERE l.workload = c.workload
-			AND l.memory_pages = c.memory_pages AND l.counter = c.counter AND l.model = 'lru') AS lru_error_pct
-	FROM cell c WHERE c.model = 'linux-6.18' ORDER BY 2, 1, 3, c.counter <> 'fills', 4"
+	case $format in json) mode=-json ;; csv) mode=-csv ;; markdown) mode=-markdown ;; esac
+	sqlite3 -header $mode "$db" 'SELECT * FROM report'
 }
 
 bound() { # CLASS COUNTER MEDIAN WORST [SPREAD]
@@ -333,9 +347,11 @@ verdict() {
 	failed=0
 	bound read fills 1 3
 	bound read scanned 5 5
-	bound read activated 5 20 5	# where the kernel's own runs agree to 5 %
+	bound read activated 5 5 5	# where the kernel's own runs agree to 5 %
 	bound mapped fills 15 15
 	bound dirty fills 15 15
+	bound anon fills 15 15
+	bound contended fills 15 15
 	sql "SELECT status || ': ' || count(*) || ' cells' FROM cell WHERE model = 'linux-6.18' AND counter = 'fills'
 		GROUP BY status" >&2
 	return $failed
