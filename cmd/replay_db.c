@@ -86,6 +86,7 @@ void db_source_init(struct db_source *db, const char *path, const struct demand_
 		.ops_mask = info->ops_mask,
 		.first_ts_ns = info->first_ts_ns,
 		.last_ts_ns = info->last_ts_ns,
+		.checked = true,
 	};
 }
 

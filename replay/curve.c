@@ -91,16 +91,16 @@ static inline void tally_add(struct tally *t, uint32_t distance, uint32_t group)
 	t->accesses[group]++;
 }
 
-/* A distance in a sample of @rate, counted for as many as it stands for. */
-static inline void tally_add_sampled(struct tally *t, uint32_t distance, double rate,
+/* A distance in a sample, counted for as many, @weight, as it stands for. */
+static inline void tally_add_sampled(struct tally *t, uint32_t distance, double weight,
 				     uint32_t group)
 {
-	double scaled = distance / rate;
+	double scaled = distance * weight;
 	uint32_t whole = distance == DISTANCE_NONE || scaled >= DISTANCE_NONE ? DISTANCE_NONE :
 			 (uint32_t)scaled;
 
-	t->hits[whole == DISTANCE_NONE ? t->nr_sizes : size_above(t, whole)][group] += 1 / rate;
-	t->accesses[group] += 1 / rate;
+	t->hits[whole == DISTANCE_NONE ? t->nr_sizes : size_above(t, whole)][group] += weight;
+	t->accesses[group] += weight;
 }
 
 static void tally_scale(struct tally *t, double by)
@@ -246,16 +246,27 @@ static int lru_exact(const struct demand_source *source, struct tally *t, struct
 static int lru_sampled(const struct sampled_stream *s, double rate, struct tally *t,
 		       struct err *err)
 {
+	const double weight = 1 / rate;
+	uint32_t chunk[CHUNK];
 	struct hole_move move;
 	struct distances d;
-	size_t removal = 0;
+	size_t removal = 0, nr;
 	int ret = distances_init(&d, s->nr_pages + 1, err);
 
-	for (size_t i = 0; !ret && i < s->nr; i++) {
+	for (size_t i = 0; !ret && i < s->nr; i += nr) {
 		for (; removal < s->nr_removals && s->removals[removal].at <= i; removal++)
 			distance_remove(&d, s->removals[removal].page);
-		tally_add_sampled(t, distance_access_holes(&d, s->pages[i], &move), rate,
-				  s->group_of[s->pages[i]]);
+		nr = s->nr - i < CHUNK ? s->nr - i : CHUNK;
+		if (removal < s->nr_removals && s->removals[removal].at - i < nr)
+			nr = s->removals[removal].at - i;
+		if (d.nr_holes) {
+			nr = 1;
+			chunk[0] = distance_access_holes(&d, s->pages[i], &move);
+		} else {
+			distances_access(&d, s->pages + i, nr, chunk);
+		}
+		for (size_t k = 0; k < nr; k++)
+			tally_add_sampled(t, chunk[k], weight, s->group_of[s->pages[i + k]]);
 	}
 	tally_scale(t, rate);
 	distances_release(&d);
@@ -338,7 +349,7 @@ static void max_sample_access(struct max_sample *s, uint32_t page)
 			return;
 	}
 	distance = distance_access_holes(&s->distances, page, &move);
-	tally_add_sampled(s->tally, distance, filter_rate(&s->filter),
+	tally_add_sampled(s->tally, distance, 1 / filter_rate(&s->filter),
 			  sample_group(page, s->filter.salt));
 }
 

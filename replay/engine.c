@@ -4,9 +4,11 @@
  *
  * A cell is a model, its parameters and a size. Textbook cells get the stream as parts (stream.h):
  * if there are several and the whole of it fits the memory limit beside the models, it is decoded
- * once and shared, and a task is one cell; else a task is as many cells as fit, and decodes for
- * itself, part by part, each part going to all its cells while it is in the cache. Kernel cells
- * need all columns and take the source's blocks as they are.
+ * once and shared, and a task is one cell. The thread that is ahead of what is decoded decodes the
+ * next part, so that the others run models meanwhile. Else a task is a few cells, and decodes for
+ * itself, part by part, each part going to all its cells while it is in the cache: few, so that a
+ * replay that is interrupted has finished some, and enough to make decoding cheap beside them.
+ * Kernel cells need all columns and take the source's blocks as they are.
  *
  * Threads take tasks from a counter. No cell sees another, so any number of threads gives the same
  * results.
@@ -20,7 +22,7 @@
 #include "replay/lane.h"
 #include "replay/models/slots.h"
 
-enum { BLOCK_PARTS = 64 };
+enum { BLOCK_PARTS = 64, TASK_LANES = 4 };
 
 struct task {
 	size_t first_lane, nr_lanes;
@@ -37,9 +39,11 @@ struct grid {
 	atomic_size_t next_task;
 	unsigned int nr_threads;
 
-	/* the decoded stream, if it is shared */
-	bool shared;
-	struct part *parts;
+	/* the stream, if it is shared, as far as it is decoded */
+	bool shared, decoded;
+	pthread_mutex_t decoding;	/* of what follows */
+	struct part_reader *reader;
+	struct part **parts;
 	size_t nr_parts, max_parts;
 	uint32_t **blocks;	/* BLOCK_PARTS parts each, in huge pages */
 	size_t nr_blocks;
@@ -103,14 +107,81 @@ static void task_feed(struct grid *g, const struct task *task, const struct part
 	grid_advance(g, nr);
 }
 
-static void task_run_shared(struct grid *g, const struct task *task)
+static uint32_t *part_room(struct grid *g)
 {
-	for (size_t i = 0; i < g->nr_parts; i++) {
-		if (atomic_load(&g->stop))
-			return;
-		task_feed(g, task, &g->parts[i]);
+	size_t block = g->nr_parts / BLOCK_PARTS, at = g->nr_parts % BLOCK_PARTS;
+
+	if (block == g->nr_blocks) {
+		uint32_t **blocks = realloc(g->blocks, (block + 1) * sizeof(*blocks));
+
+		if (!blocks)
+			return NULL;
+		g->blocks = blocks;
+		blocks[block] = model_alloc(4ULL * (BLOCK_PARTS * PART_ACCESSES + PART_ROOM));
+		if (!blocks[block])
+			return NULL;
+		g->nr_blocks++;
 	}
-	task_finished(g, task, g->intervals);
+	return g->blocks[block] + at * PART_ACCESSES;
+}
+
+/* An empty part at the end of those there are, not counted yet. */
+static struct part *part_new(struct grid *g)
+{
+	uint32_t *room = part_room(g);
+
+	if (g->nr_parts == g->max_parts) {
+		size_t max = g->max_parts ? g->max_parts * 2 : 64;
+		struct part **parts = realloc(g->parts, max * sizeof(*parts));
+
+		if (!parts)
+			return NULL;
+		memset(parts + g->max_parts, 0, (max - g->max_parts) * sizeof(*parts));
+		g->parts = parts;
+		g->max_parts = max;
+	}
+	if (!room || (!g->parts[g->nr_parts] &&
+		      !(g->parts[g->nr_parts] = calloc(1, sizeof(struct part)))))
+		return NULL;
+	*g->parts[g->nr_parts] = (struct part){ .room = room, .keep = true };
+	return g->parts[g->nr_parts];
+}
+
+/* Part @i of the stream, decoded now if nobody was here before; NULL at the end. 0 or -errno. */
+static int part_get(struct grid *g, size_t i, const struct part **part, struct err *err)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&g->decoding);
+	while (ret >= 0 && !g->decoded && g->nr_parts <= i) {
+		struct part *next = part_new(g);
+
+		ret = next ? part_reader_next(g->reader, next, err) :
+			     err_set(err, -ENOMEM, "no memory for the demand stream");
+		g->decoded = !ret;
+		g->nr_parts += ret > 0;
+	}
+	*part = i < g->nr_parts ? g->parts[i] : NULL;
+	pthread_mutex_unlock(&g->decoding);
+	return ret < 0 ? ret : 0;
+}
+
+static int task_run_shared(struct grid *g, const struct task *task, struct err *err)
+{
+	const struct part *part;
+
+	for (size_t i = 0; !atomic_load(&g->stop); i++) {
+		int ret = part_get(g, i, &part, err);
+
+		if (ret)
+			return ret;
+		if (!part) {
+			task_finished(g, task, g->intervals);
+			return 0;
+		}
+		task_feed(g, task, part);
+	}
+	return 0;
 }
 
 static int task_run_decoding(struct grid *g, const struct task *task, struct err *err)
@@ -176,7 +247,7 @@ static void task_run(struct grid *g, const struct task *task)
 	if (!ret && g->lanes[task->first_lane].kernel)
 		ret = task_run_kernel(g, task, &err);
 	else if (!ret && g->shared)
-		task_run_shared(g, task);
+		ret = task_run_shared(g, task, &err);
 	else if (!ret)
 		ret = task_run_decoding(g, task, &err);
 	else
@@ -215,63 +286,6 @@ static void grid_run_threads(struct grid *g)
 		pthread_join(threads[--started], NULL);
 }
 
-static uint32_t *part_pages(struct grid *g)
-{
-	size_t block = g->nr_parts / BLOCK_PARTS, at = g->nr_parts % BLOCK_PARTS;
-
-	if (block == g->nr_blocks) {
-		uint32_t **blocks = realloc(g->blocks, (block + 1) * sizeof(*blocks));
-
-		if (!blocks)
-			return NULL;
-		g->blocks = blocks;
-		blocks[block] = model_alloc(4ULL * BLOCK_PARTS * PART_ACCESSES);
-		if (!blocks[block])
-			return NULL;
-		g->nr_blocks++;
-	}
-	return g->blocks[block] + at * PART_ACCESSES;
-}
-
-static struct part *part_new(struct grid *g)
-{
-	uint32_t *pages = part_pages(g);
-
-	if (!pages)
-		return NULL;
-	if (g->nr_parts == g->max_parts) {
-		size_t max = g->max_parts ? g->max_parts * 2 : 64;
-		struct part *parts = realloc(g->parts, max * sizeof(*parts));
-
-		if (!parts)
-			return NULL;
-		g->parts = parts;
-		g->max_parts = max;
-	}
-	g->parts[g->nr_parts] = (struct part){ .pages = pages, .borrowed = true };
-	return &g->parts[g->nr_parts++];
-}
-
-static int grid_decode(struct grid *g, struct err *err)
-{
-	struct part_reader *reader = NULL;
-	struct part *part;
-	int ret;
-
-	ret = part_reader_open(g->source, g->intervals, g->opts->nr_intervals, &reader, err);
-	while (!ret && !atomic_load(&g->stop)) {
-		part = part_new(g);
-		ret = part ? part_reader_next(reader, part, err) :
-			     err_set(err, -ENOMEM, "no memory for the demand stream");
-		if (ret <= 0)
-			break;
-		ret = 0;
-		grid_advance(g, 0);
-	}
-	part_reader_close(reader);
-	return ret;
-}
-
 /* How many threads, whether to share, how many lanes a task: whatever fits the memory limit. */
 static int grid_plan(struct grid *g, struct err *err)
 {
@@ -300,6 +314,7 @@ static int grid_plan(struct grid *g, struct err *err)
 		per_task = fitting / g->nr_threads;
 		if (per_task > (nr_textbook + g->nr_threads - 1) / g->nr_threads)
 			per_task = (nr_textbook + g->nr_threads - 1) / g->nr_threads;
+		per_task = per_task < TASK_LANES ? per_task : TASK_LANES;
 	}
 	for (size_t i = 0; i < g->nr_lanes;) {
 		struct task *task = &g->tasks[g->nr_tasks++];
@@ -315,8 +330,11 @@ static int grid_plan(struct grid *g, struct err *err)
 
 static void grid_release(struct grid *g)
 {
-	for (size_t i = 0; i < g->nr_parts; i++)
-		part_release(&g->parts[i]);
+	part_reader_close(g->reader);
+	for (size_t i = 0; i < g->max_parts && g->parts[i]; i++) {
+		part_release(g->parts[i]);
+		free(g->parts[i]);
+	}
 	for (size_t i = 0; i < g->nr_blocks; i++)
 		free(g->blocks[i]);
 	free(g->blocks);
@@ -327,6 +345,7 @@ static void grid_release(struct grid *g)
 	free(g->lanes);
 	free(g->tasks);
 	pthread_mutex_destroy(&g->lock);
+	pthread_mutex_destroy(&g->decoding);
 }
 
 int grid_run(const struct demand_source *source, const struct grid_cell *cells, size_t nr_cells,
@@ -344,6 +363,7 @@ int grid_run(const struct demand_source *source, const struct grid_cell *cells, 
 	if (!nr_cells)
 		return 0;
 	pthread_mutex_init(&g.lock, NULL);
+	pthread_mutex_init(&g.decoding, NULL);
 	g.intervals = calloc(opts->nr_intervals + 1, sizeof(*g.intervals));
 	g.tasks = calloc(nr_cells, sizeof(*g.tasks));
 	if (g.intervals && g.tasks)
@@ -353,7 +373,7 @@ int grid_run(const struct demand_source *source, const struct grid_cell *cells, 
 	else
 		ret = grid_plan(&g, err);
 	if (!ret && g.shared)
-		ret = grid_decode(&g, err);
+		ret = part_reader_open(source, g.intervals, opts->nr_intervals, &g.reader, err);
 	if (!ret)
 		grid_run_threads(&g);
 	if (!ret)

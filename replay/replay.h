@@ -33,6 +33,7 @@ struct demand_source {
 	uint32_t nr_ids;
 	uint32_t ops_mask;
 	uint64_t first_ts_ns, last_ts_ns;
+	bool checked;	/* next() itself refuses pages that are not below nr_ids */
 };
 
 /* ---- kernel models: a fixed pipeline with a policy in it ------------------------------------- */

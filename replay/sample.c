@@ -3,81 +3,71 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "replay/sample.h"
 
-enum { FLAGS = 4096, BLOCK = 64 };
-
-/* Blocks of a fixed length: compilers vectorize those without being asked to. */
-static inline __attribute__((always_inline)) void
-flag_pages(const struct sample_filter *filter, const uint32_t *pages, size_t nr, uint8_t *flags)
-{
-	uint32_t salt = filter->salt, threshold = filter->threshold;
-	size_t i = 0;
-
-	for (; i + BLOCK <= nr; i += BLOCK)
-		for (size_t k = 0; k < BLOCK; k++)
-			flags[i + k] = sample_hash(pages[i + k], salt) < threshold;
-	for (; i < nr; i++)
-		flags[i] = sample_hash(pages[i], salt) < threshold;
-}
-
-static void flag_pages_c(const struct sample_filter *filter, const uint32_t *pages, size_t nr,
-			 uint8_t *flags)
-{
-	flag_pages(filter, pages, nr, flags);
-}
-
-#if defined(__x86_64__)
-/* The same eight pages at a time. */
-static __attribute__((target("avx2"))) void
-flag_pages_avx2(const struct sample_filter *filter, const uint32_t *pages, size_t nr,
-		uint8_t *flags)
-{
-	flag_pages(filter, pages, nr, flags);
-}
-#endif
-
-static void flag(const struct sample_filter *filter, const uint32_t *pages, size_t nr,
-		 uint8_t *flags)
-{
-#if defined(__x86_64__)
-	if (!filter->plain_c && __builtin_cpu_supports("avx2")) {
-		flag_pages_avx2(filter, pages, nr, flags);
-		return;
-	}
-#endif
-	flag_pages_c(filter, pages, nr, flags);
-}
-
-/* Few are: skips eight flags at a time. */
-static size_t take_flagged(const uint32_t *pages, const uint8_t *flags, size_t nr, uint32_t *out)
+static size_t sample_plain(const struct sample_filter *filter, const uint32_t *pages, size_t nr,
+			   uint32_t *out)
 {
 	size_t nr_out = 0;
 
-	for (size_t i = 0; i < nr; i += 8) {
-		uint64_t eight;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t page = pages[i];
 
-		memcpy(&eight, flags + i, 8);
-		for (; eight; eight &= eight - 1)
-			out[nr_out++] = pages[i + (size_t)__builtin_ctzll(eight) / 8];
+		out[nr_out] = page;
+		nr_out += sample_has(filter, page);
 	}
 	return nr_out;
 }
+
+#if defined(__x86_64__)
+/* Which of eight pages are in the sample, a bit each; @last: the largest hash that is. */
+static inline __attribute__((always_inline, target("avx2"))) uint32_t
+sample_eight(const uint32_t *pages, __m256i salt, __m256i last)
+{
+	__m256i h = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)pages), salt);
+
+	h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
+	h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)SAMPLE_HASH_FIRST));
+	h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 13));
+	h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)SAMPLE_HASH_SECOND));
+	h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
+	h = _mm256_cmpeq_epi32(_mm256_min_epu32(h, last), h);
+	return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(h));
+}
+
+/* Few are: 32 pages at a time, of which most have none. */
+static __attribute__((target("avx2"))) size_t
+sample_avx2(const struct sample_filter *filter, const uint32_t *pages, size_t nr, uint32_t *out)
+{
+	const __m256i salt = _mm256_set1_epi32((int)filter->salt);
+	const __m256i last = _mm256_set1_epi32((int)(filter->threshold - 1));
+	size_t nr_out = 0, i = 0;
+
+	for (; i + 32 <= nr; i += 32) {
+		uint32_t in = sample_eight(pages + i, salt, last) |
+			      sample_eight(pages + i + 8, salt, last) << 8 |
+			      sample_eight(pages + i + 16, salt, last) << 16 |
+			      sample_eight(pages + i + 24, salt, last) << 24;
+
+		for (; in; in &= in - 1)
+			out[nr_out++] = pages[i + (uint32_t)__builtin_ctz(in)];
+	}
+	return nr_out + sample_plain(filter, pages + i, nr - i, out + nr_out);
+}
+#endif
 
 size_t sample_pages(const struct sample_filter *filter, const uint32_t *pages, size_t nr,
 		    uint32_t *out)
 {
-	uint8_t flags[FLAGS + 8];
-	size_t nr_out = 0, chunk;
-
-	for (size_t i = 0; i < nr; i += chunk) {
-		chunk = nr - i < FLAGS ? nr - i : FLAGS;
-		flag(filter, pages + i, chunk, flags);
-		memset(flags + chunk, 0, 8);
-		nr_out += take_flagged(pages + i, flags, chunk, out + nr_out);
-	}
-	return nr_out;
+#if defined(__x86_64__)
+	if (!filter->plain_c && filter->threshold && __builtin_cpu_supports("avx2"))
+		return sample_avx2(filter, pages, nr, out);
+#endif
+	return sample_plain(filter, pages, nr, out);
 }
 
 void sampled_stream_release(struct sampled_stream *s)

@@ -19,13 +19,16 @@ struct sample_filter {
 	bool plain_c;		/* do not use what the processor has (for tests) */
 };
 
+#define SAMPLE_HASH_FIRST 0x85ebca6bu
+#define SAMPLE_HASH_SECOND 0xc2b2ae35u
+
 /* Murmur3's finalizer: neighbouring ids must not be sampled together or in step. */
 static inline uint32_t sample_hash(uint32_t page, uint32_t salt)
 {
 	uint32_t h = page ^ salt;
 
-	h = (h ^ h >> 16) * 0x85ebca6bu;
-	h = (h ^ h >> 13) * 0xc2b2ae35u;
+	h = (h ^ h >> 16) * SAMPLE_HASH_FIRST;
+	h = (h ^ h >> 13) * SAMPLE_HASH_SECOND;
 	return h ^ h >> 16;
 }
 

@@ -28,8 +28,8 @@ struct part_reader {
 
 void part_release(struct part *part)
 {
-	if (!part->borrowed)
-		free(part->pages);
+	if (!part->keep)
+		free(part->room);
 	free(part->marks);
 	memset(part, 0, sizeof(*part));
 }
@@ -127,7 +127,7 @@ static int run_add(struct part_reader *r, struct part *part, uint32_t page, uint
 	if (page >= r->source->nr_ids || nr > r->source->nr_ids - page)
 		return -ERANGE;
 	for (uint32_t i = 0; i < nr; i++)
-		part->pages[part->nr + i] = page + i;
+		part->room[part->nr + i] = page + i;
 	part->nr += nr;
 	r->nr_accesses += nr;
 	return 0;
@@ -186,6 +186,36 @@ static int record_add(struct part_reader *r, struct part *part)
 	return ret;
 }
 
+/* Records that are nothing but accesses, short of the next interval, while there is room for any. */
+static void records_add(struct part_reader *r, struct part *part)
+{
+	const struct demand_block *b = &r->block;
+	uint32_t nr = part->nr, nr_ids = r->source->nr_ids;
+	uint64_t room = PART_ACCESSES, until = r->next_interval - r->nr_accesses + nr;
+	size_t i = r->record;
+
+	room = room < until ? room : until;
+	for (; i < b->nr; i++) {
+		uint32_t page = b->page[i], run = b->run ? b->run[i] : 1;
+		uint8_t op = b->op ? b->op[i] : DEMAND_READ;
+
+		if (run > room - nr || page >= nr_ids || run > nr_ids - page ||
+		    op == DEMAND_WRITE_WHOLE || !demand_op_is_access(op))
+			break;
+		/* most runs are short: 16 pages at once, be they wanted or not */
+		for (uint32_t k = 0; k < 16; k++)
+			part->room[nr + k] = page + k;
+		for (uint32_t k = 16; k < run; k++)
+			part->room[nr + k] = page + k;
+		nr += run;
+	}
+	if (b->ts_ns && i > r->record)
+		r->last_ts_ns = b->ts_ns[i - 1];
+	r->record = i;
+	r->nr_accesses += nr - part->nr;
+	part->nr = nr;
+}
+
 /* In blocks of a fixed length, which compilers vectorize. */
 static bool any_beyond(const uint32_t *pages, size_t nr, uint32_t nr_ids)
 {
@@ -200,8 +230,11 @@ static bool any_beyond(const uint32_t *pages, size_t nr, uint32_t nr_ids)
 	return beyond;
 }
 
-/* Blocks of single reads, the common case, up to the next interval. */
-static int plain_add(struct part_reader *r, struct part *part)
+/*
+ * Single reads, the common case, up to the next interval. An empty part takes them as they are in
+ * the block; it is full then.
+ */
+static int plain_add(struct part_reader *r, struct part *part, bool *full)
 {
 	size_t nr = r->block.nr - r->record;
 	const uint32_t *pages = r->block.page + r->record;
@@ -210,15 +243,35 @@ static int plain_add(struct part_reader *r, struct part *part)
 		nr = PART_ACCESSES - part->nr;
 	if (nr > r->next_interval - r->nr_accesses)
 		nr = r->next_interval - r->nr_accesses;
-	if (any_beyond(pages, nr, r->source->nr_ids))
+	if (!r->source->checked && any_beyond(pages, nr, r->source->nr_ids))
 		return -ERANGE;
-	memcpy(part->pages + part->nr, pages, nr * sizeof(*pages));
+	*full = !part->nr && !part->keep;
+	if (*full)
+		part->pages = pages;
+	else
+		memcpy(part->room + part->nr, pages, nr * sizeof(*pages));
 	part->nr += nr;
 	r->nr_accesses += nr;
 	r->record += nr;
 	if (r->block.ts_ns && nr)
 		r->last_ts_ns = r->block.ts_ns[r->record - 1];
 	return 0;
+}
+
+/* What comes next in the block. */
+static int block_add(struct part_reader *r, struct part *part, bool *full)
+{
+	int ret = 0;
+
+	if (r->block.run || r->block.op) {
+		if (!r->run_done && r->nr_accesses < r->next_interval)
+			records_add(r, part);
+		if (r->record < r->block.nr && part->nr < PART_ACCESSES)
+			ret = record_add(r, part);
+		return ret;
+	}
+	ret = intervals_begin(r, part);
+	return ret ? ret : plain_add(r, part, full);
 }
 
 static int block_next(struct part_reader *r, struct err *err)
@@ -250,21 +303,22 @@ static void intervals_finish(struct part_reader *r)
 
 int part_reader_next(struct part_reader *r, struct part *part, struct err *err)
 {
+	bool full = false;
 	int ret = 0;
 
 	part->nr = part->nr_marks = 0;
 	r->err = err;
-	if (!part->pages)
-		part->pages = malloc(PART_ACCESSES * sizeof(*part->pages));
-	if (!part->pages)
+	if (!part->room)
+		part->room = malloc(PART_ROOM * sizeof(*part->room));
+	if (!part->room)
 		ret = -ENOMEM;
-	while (!ret && !r->done && part->nr < PART_ACCESSES && part->nr_marks < PART_ACCESSES) {
+	part->pages = part->room;
+	while (!ret && !r->done && !full && part->nr < PART_ACCESSES &&
+	       part->nr_marks < PART_ACCESSES) {
 		if (r->record == r->block.nr)
 			ret = block_next(r, err);
-		else if (!r->block.run && !r->block.op && r->nr_accesses < r->next_interval)
-			ret = plain_add(r, part);
 		else
-			ret = record_add(r, part);
+			ret = block_add(r, part, &full);
 	}
 	if (ret == -ENOMEM)
 		return err_set(err, ret, "no memory for the demand stream");

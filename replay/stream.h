@@ -23,10 +23,14 @@ struct mark {
 	uint32_t nr;
 };
 
+/* Room for the pages of a part: what is written at its end may go beyond it. */
+enum { PART_ROOM = PART_ACCESSES + 16 };
+
 /* Marks are in order of @at. */
 struct part {
-	uint32_t *pages;	/* room for PART_ACCESSES; NULL: part_reader_next() allocates */
-	bool borrowed;		/* pages belong to someone else */
+	const uint32_t *pages;	/* in room, or lent by the source until the reader's next part */
+	uint32_t *room;		/* for PART_ROOM; NULL: part_reader_next() allocates */
+	bool keep;		/* room is the caller's, and the pages shall stay in it */
 	uint32_t nr;
 	struct mark *marks;
 	uint32_t nr_marks, max_marks;

@@ -87,17 +87,33 @@ static int blob_column(sqlite3_stmt *stmt, int column, const uint8_t **data, siz
 }
 
 /* In blocks of a fixed length, which compilers vectorize. */
-static bool all_below(const uint32_t *values, size_t nr, int64_t limit)
+static inline __attribute__((always_inline)) uint32_t largest_of(const uint32_t *values, size_t nr)
 {
-	uint32_t nr_values = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, beyond = 0;
+	uint32_t largest = 0;
 	size_t i = 0;
 
 	for (; i + 64 <= nr; i += 64)
 		for (size_t k = 0; k < 64; k++)
-			beyond |= values[i + k] >= nr_values;
+			largest = values[i + k] > largest ? values[i + k] : largest;
 	for (; i < nr; i++)
-		beyond |= values[i] >= nr_values;
-	return !beyond;
+		largest = values[i] > largest ? values[i] : largest;
+	return largest;
+}
+
+#if defined(__x86_64__)
+static __attribute__((target("avx2"))) uint32_t largest_avx2(const uint32_t *values, size_t nr)
+{
+	return largest_of(values, nr);
+}
+#endif
+
+static bool all_below(const uint32_t *values, size_t nr, int64_t limit)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2"))
+		return !nr || largest_avx2(values, nr) < limit;
+#endif
+	return !nr || largest_of(values, nr) < limit;
 }
 
 /* Records that count pages and name none. */

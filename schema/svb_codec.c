@@ -3,6 +3,9 @@
  */
 #include <errno.h>
 #include <streamvbyte.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "schema/svb.h"
 
@@ -238,6 +241,37 @@ static inline void fixed_load(const uint8_t *p, uint32_t *values, uint32_t nr, s
 		values[i] = load_u32(p + width * i) & mask;	/* past the end: into the pad */
 }
 
+#if defined(__x86_64__)
+/* Eight values at a time. The loads end 4 bytes behind them: into the pad. */
+static __attribute__((target("avx2"))) void triples_load_avx2(const uint8_t *p, uint32_t *values,
+							      uint32_t nr)
+{
+	const __m256i spread = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,
+						0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+	uint32_t i = 0;
+
+	for (; i + 8 <= nr; i += 8, p += 24) {
+		__m128i low = _mm_loadu_si128((const __m128i *)p);
+		__m128i high = _mm_loadu_si128((const __m128i *)(p + 12));
+		__m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+
+		_mm256_storeu_si256((__m256i *)(values + i), _mm256_shuffle_epi8(both, spread));
+	}
+	fixed_load(p, values + i, nr - i, 3);
+}
+#endif
+
+static void triples_load(const uint8_t *p, uint32_t *values, uint32_t nr)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2")) {
+		triples_load_avx2(p, values, nr);
+		return;
+	}
+#endif
+	fixed_load(p, values, nr, 3);
+}
+
 static int fixed_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, size_t width)
 {
 	if (bytes_left(in) / width < nr)
@@ -250,7 +284,7 @@ static int fixed_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, s
 		fixed_load(in->at, values, nr, 2);
 		break;
 	case 3:
-		fixed_load(in->at, values, nr, 3);
+		triples_load(in->at, values, nr);
 		break;
 	default:
 		fixed_load(in->at, values, nr, 4);
