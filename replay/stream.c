@@ -186,11 +186,25 @@ static int record_add(struct part_reader *r, struct part *part)
 	return ret;
 }
 
+typedef uint32_t pages16 __attribute__((vector_size(64)));
+
+static const pages16 first16 = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* Most runs are short: 16 pages at once, be they wanted or not. */
+static inline void run_write(uint32_t *room, uint32_t page, uint32_t run)
+{
+	pages16 pages = first16 + page;
+
+	memcpy(room, &pages, sizeof(pages));
+	for (uint32_t k = 16; k < run; k++)
+		room[k] = page + k;
+}
+
 /* Records that are nothing but accesses, short of the next interval, while there is room for any. */
 static void records_add(struct part_reader *r, struct part *part)
 {
 	const struct demand_block *b = &r->block;
-	uint32_t nr = part->nr, nr_ids = r->source->nr_ids;
+	uint32_t nr = part->nr, nr_ids = r->source->nr_ids, *pages = part->room;
 	uint64_t room = PART_ACCESSES, until = r->next_interval - r->nr_accesses + nr;
 	size_t i = r->record;
 
@@ -202,11 +216,7 @@ static void records_add(struct part_reader *r, struct part *part)
 		if (run > room - nr || page >= nr_ids || run > nr_ids - page ||
 		    op == DEMAND_WRITE_WHOLE || !demand_op_is_access(op))
 			break;
-		/* most runs are short: 16 pages at once, be they wanted or not */
-		for (uint32_t k = 0; k < 16; k++)
-			part->room[nr + k] = page + k;
-		for (uint32_t k = 16; k < run; k++)
-			part->room[nr + k] = page + k;
+		run_write(pages + nr, page, run);
 		nr += run;
 	}
 	if (b->ts_ns && i > r->record)

@@ -116,6 +116,21 @@ static bool all_below(const uint32_t *values, size_t nr, int64_t limit)
 	return !nr || largest_of(values, nr) < limit;
 }
 
+/* No page of a run is @limit or more; in 32 bits, a sum that overflows is less than the page. */
+static bool runs_below(const uint32_t *page, const uint32_t *run, size_t nr, int64_t limit)
+{
+	uint32_t most = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, beyond = 0;
+	size_t i = 0;
+
+	for (; i + 64 <= nr; i += 64)
+		for (size_t k = 0; k < 64; k++)
+			beyond |= (page[i + k] + run[i + k] > most) |
+				  (page[i + k] + run[i + k] < page[i + k]);
+	for (; i < nr; i++)
+		beyond |= (page[i] + run[i] > most) | (page[i] + run[i] < page[i]);
+	return !beyond;
+}
+
 /* Records that count pages and name none. */
 static bool counts_pages(uint8_t op)
 {
@@ -133,9 +148,11 @@ static bool block_is_sound(const struct demand_reader *r, const struct demand_bl
 		sound &= block->op[i] < NR_DEMAND_OPS;
 	if (!block->run)
 		return sound && all_below(block->page, block->nr, r->nr_ids);
+	if (!block->op)
+		return sound && runs_below(block->page, block->run, block->nr, r->nr_ids);
 	for (size_t i = 0; i < block->nr; i++)
 		sound &= (uint64_t)block->page[i] + block->run[i] <= (uint64_t)r->nr_ids ||
-			 (block->op && counts_pages(block->op[i]));
+			 counts_pages(block->op[i]);
 	return sound;
 }
 

@@ -111,6 +111,12 @@ uint8_t *column_encode(uint8_t *out, const uint32_t *values, uint32_t nr, uint32
 int column_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, uint32_t *scratch,
 		  bool *zero);
 
+/*
+ * What streamvbyte_decode() does, or with @zero_mode streamvbyte_decode_0124(), if the processor
+ * can; false: it cannot. The input was measured with svb_bytes() before.
+ */
+bool svb_decode_simd(const uint8_t *in, uint32_t *values, uint32_t nr, bool zero_mode);
+
 /* Bytes that @nr values of StreamVByte take at @in, or 0 if they do not fit (@nr > 0). */
 size_t svb_bytes(const uint8_t *in, size_t left_bytes, uint32_t nr, bool zero_mode);
 

@@ -204,7 +204,9 @@ static int svb_decode(struct byte_reader *in, uint32_t *values, uint32_t nr, boo
 
 	if (!used_bytes)
 		return nr ? -EBADMSG : 0;
-	if (zero_mode)
+	if (svb_decode_simd(in->at, values, nr, zero_mode))
+		;
+	else if (zero_mode)
 		streamvbyte_decode_0124(in->at, values, nr);
 	else
 		streamvbyte_decode(in->at, values, nr);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <streamvbyte.h>
 
 #include "schema/schema.h"
 #include "schema/svb.h"
@@ -326,6 +327,35 @@ static void columns_of_every_mode_come_back(void **state)
 	assert_int_equal(seen, (1 << NR_COLUMN_MODES) - 1);
 }
 
+static void vectors_decode_what_the_library_does(void **state)
+{
+	enum { NR = 999 };
+	uint32_t values[NR], fast[NR + SVB_PAD_VALUES], plain[NR + SVB_PAD_VALUES];
+	uint8_t bytes[5 * NR + 100];
+	uint64_t seed = 3;
+
+	for (int round = 0; round < 2000; round++) {
+		uint32_t nr = 1 + rand_next(&seed) % NR;
+		bool zero_mode = round % 2;
+
+		for (uint32_t i = 0; i < nr; i++)
+			values[i] = (uint32_t)(rand_next(&seed) >> 32) >> 8 * (rand_next(&seed) % 5) % 32;
+		memset(bytes, 0, sizeof(bytes));
+		if (zero_mode)
+			streamvbyte_encode_0124(values, nr, bytes);
+		else
+			streamvbyte_encode(values, nr, bytes);
+		if (!svb_decode_simd(bytes, fast, nr, zero_mode))
+			skip();
+		if (zero_mode)
+			streamvbyte_decode_0124(bytes, plain, nr);
+		else
+			streamvbyte_decode(bytes, plain, nr);
+		assert_memory_equal(fast, plain, sizeof(*values) * nr);
+		assert_memory_equal(fast, values, sizeof(*values) * nr);
+	}
+}
+
 static void files_get_ids_in_order_of_appearance(void **state)
 {
 	enum { NR = 20000 };
@@ -356,6 +386,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_number_of_events_or_format_is_refused),
 		cmocka_unit_test(an_empty_packer_gives_an_empty_chunk),
 		cmocka_unit_test(columns_of_every_mode_come_back),
+		cmocka_unit_test(vectors_decode_what_the_library_does),
 		cmocka_unit_test(files_get_ids_in_order_of_appearance),
 	};
 
