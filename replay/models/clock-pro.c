@@ -28,9 +28,13 @@
  * A page that the hot hand leaves lies just behind it, which is the head of the clock. So the clock
  * is a queue of slots (slots.h): the hot hand is its tail, and what it passes enters again at the
  * head. The other two hands are slots in it; they find what they look for in bitmaps, 64 pages a
- * step.
+ * step. Where nearly all pages are hot (a loop that fits), the few others may lie a whole round
+ * away. So each of these hands has a summary of the words that may hold what it looks for: a page
+ * turns cold and resident, or in its test period, only when it enters a slot, which sets the
+ * word's bit; a hand that finds nothing in the word clears it.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "replay/models/slots.h"
 
@@ -38,8 +42,15 @@ enum { LIVE, HOT, TEST, USED, GHOST, NR_BITMAPS };	/* neither HOT nor GHOST: col
 
 enum { PAGE_AHEAD = 16 };
 
+/* A bit per word of slots, and one per word of that: all that can be ahead of a hand. */
+struct summary {
+	uint64_t *words, *tops;
+	uint32_t nr_tops;	/* words of it */
+};
+
 struct model {
 	struct slots slots;
+	struct summary cold, test;
 	uint32_t capacity, max_cold;
 	uint32_t tail;			/* no live slot before it */
 	uint32_t cold_hand, test_hand;	/* slots of pages, if there are any */
@@ -48,10 +59,72 @@ struct model {
 	uint64_t nr_activated, nr_deactivated, nr_ghost_hits;
 };
 
+static uint64_t summary_bytes(const struct summary *s)
+{
+	return 8ULL * s->nr_tops * (64 + 1);
+}
+
+static bool summary_init(struct summary *s, uint32_t nr_slots)
+{
+	s->nr_tops = (nr_slots >> 18) + 1;
+	s->words = model_alloc(8ULL * 64 * s->nr_tops);
+	s->tops = model_alloc(8ULL * s->nr_tops);
+	return s->words && s->tops;
+}
+
+static void summary_release(struct summary *s)
+{
+	free(s->words);
+	free(s->tops);
+}
+
+static inline void summary_add(struct summary *s, uint32_t slot)
+{
+	bit_set(s->words, slot >> 6);
+	bit_set(s->tops, slot >> 12);
+}
+
+static inline void summary_clear(struct summary *s, uint32_t word)
+{
+	bit_clear(s->words, word);
+	if (!s->words[word >> 6])
+		bit_clear(s->tops, word >> 6);
+}
+
+/* The first word of slots from @word on that may hold something, UINT32_MAX: none. */
+static inline uint32_t summary_next(const struct summary *s, uint32_t word)
+{
+	uint32_t at = word >> 6;
+	uint64_t bits = at < s->nr_tops * 64 ? s->words[at] >> (word & 63) : 0;
+
+	if (bits)
+		return word + (uint32_t)__builtin_ctzll(bits);
+	at++;
+	for (uint32_t top = at >> 6; top < s->nr_tops; at = ++top << 6) {
+		bits = s->tops[top] >> (at & 63);
+		if (bits) {
+			at += (uint32_t)__builtin_ctzll(bits);
+			return at * 64 + (uint32_t)__builtin_ctzll(s->words[at]);
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* Slots up to @last may hold anything. */
+static void summary_reset(struct summary *s, uint32_t last)
+{
+	memset(s->words, 0, 8ULL * 64 * s->nr_tops);
+	memset(s->tops, 0, 8ULL * s->nr_tops);
+	for (uint32_t word = 0; word <= last >> 6; word++)
+		summary_add(s, word << 6);
+}
+
 static void clockpro_destroy(struct model *m)
 {
 	if (!m)
 		return;
+	summary_release(&m->cold);
+	summary_release(&m->test);
 	slots_release(&m->slots);
 	free(m);
 }
@@ -67,6 +140,9 @@ static struct model *clockpro_create(const struct model_config *config, int *cod
 	m->capacity = config->capacity_pages;
 	m->max_cold = m->tail = 1;
 	*code = slots_init(&m->slots, config->nr_ids, config->nr_ids, NR_BITMAPS, true, err);
+	if (!*code && (!summary_init(&m->cold, m->slots.nr_slots) ||
+		       !summary_init(&m->test, m->slots.nr_slots)))
+		*code = err_set(err, -ENOMEM, "no memory for clock-pro");
 	if (*code) {
 		clockpro_destroy(m);
 		return NULL;
@@ -100,9 +176,14 @@ static inline uint32_t clock_insert(struct model *m, uint32_t page)
 	bool empty = !(m->nr_hot + m->nr_cold + m->nr_ghosts);
 	uint32_t slot;
 
-	if (__builtin_expect(slots_full(&m->slots), 0))
+	if (__builtin_expect(slots_full(&m->slots), 0)) {
 		slots_renumber(&m->slots, 1, fingers, ARRAY_SIZE(fingers));
+		summary_reset(&m->cold, m->slots.next);
+		summary_reset(&m->test, m->slots.next);
+	}
 	slot = slots_push_page(&m->slots, page);
+	summary_add(&m->cold, slot);
+	summary_add(&m->test, slot);
 	if (empty)
 		m->cold_hand = m->test_hand = slot;
 	return slot;
@@ -183,13 +264,16 @@ static inline uint32_t find_test(struct model *m, uint32_t slot)
 {
 	const uint64_t *live = m->slots.bits[LIVE], *test = m->slots.bits[TEST];
 	const uint64_t *used = m->slots.bits[USED];
-	uint64_t from = ~0ULL << (slot & 63);
+	uint64_t from = ~0ULL << (slot & 63), found;
+	uint32_t word = slot >> 6;
 
-	for (uint32_t w = slot >> 6; w <= (m->slots.next - 1) >> 6; w++) {
-		uint64_t word = live[w] & test[w] & ~used[w] & from;
-
-		if (word)
-			return w * 64 + __builtin_ctzll(word);
+	while (word != UINT32_MAX) {
+		found = live[word] & test[word] & ~used[word];
+		if (!found)
+			summary_clear(&m->test, word);
+		if (found & from)
+			return word * 64 + (uint32_t)__builtin_ctzll(found & from);
+		word = summary_next(&m->test, word + 1);
 		from = ~0ULL;
 	}
 	return find_test(m, clock_tail(m));
@@ -243,17 +327,22 @@ static inline uint32_t find_cold(struct model *m, uint32_t slot)
 {
 	const uint64_t *live = m->slots.bits[LIVE], *hot = m->slots.bits[HOT];
 	const uint64_t *ghost = m->slots.bits[GHOST];
-	uint64_t from = ~0ULL << (slot & 63);
-	uint32_t w = slot >> 6;
+	uint64_t from = ~0ULL << (slot & 63), found;
+	uint32_t word = slot >> 6;
 
-	for (;; w++, from = ~0ULL) {
-		uint64_t word = live[w] & ~hot[w] & ~ghost[w] & from;	/* the future is cold */
-
-		if (word) {
-			slot = w * 64 + __builtin_ctzll(word);
-			return slot < m->slots.next ? slot : find_cold(m, clock_tail(m));
+	while (word != UINT32_MAX) {
+		found = live[word] & ~hot[word] & ~ghost[word];	/* the future is cold, too */
+		if (!found)
+			summary_clear(&m->cold, word);
+		if (found & from) {
+			slot = word * 64 + (uint32_t)__builtin_ctzll(found & from);
+			if (slot < m->slots.next)
+				return slot;
 		}
+		word = summary_next(&m->cold, word + 1);
+		from = ~0ULL;
 	}
+	return find_cold(m, clock_tail(m));
 }
 
 static inline void cold_step(struct model *m)
@@ -344,7 +433,7 @@ static void clockpro_counters(const struct model *m, struct model_counters *out)
 		.deactivated = m->nr_deactivated,
 		.ghost_hits = m->nr_ghost_hits,
 		.resident_pages = m->nr_hot + m->nr_cold,
-		.metadata_bytes = m->slots.bytes,
+		.metadata_bytes = m->slots.bytes + 2 * summary_bytes(&m->cold),
 	};
 }
 
