@@ -139,7 +139,8 @@ static struct model *clockpro_create(const struct model_config *config, int *cod
 	}
 	m->capacity = config->capacity_pages;
 	m->max_cold = m->tail = 1;
-	*code = slots_init(&m->slots, config->nr_ids, config->nr_ids, NR_BITMAPS, true, err);
+	*code = slots_init(&m->slots, config->nr_ids, config->nr_ids, NR_BITMAPS,
+			   SLOTS_PAGES_ROOMY, err);
 	if (!*code && (!summary_init(&m->cold, m->slots.nr_slots) ||
 		       !summary_init(&m->test, m->slots.nr_slots)))
 		*code = err_set(err, -ENOMEM, "no memory for clock-pro");

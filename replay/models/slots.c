@@ -35,27 +35,34 @@ void slots_release(struct slots *s)
 
 /*
  * Slots without page_at cost a fifth of a byte each, so that there are more of them: a renumbering
- * for every 15 accesses a page instead of every 3 made lru 14 % faster. As many as there are numbers.
+ * for every 15 accesses a page instead of every 3 made lru 14 % faster. As many as there are
+ * numbers.
  */
-static uint64_t slots_wanted(uint32_t nr_ids, uint32_t max_live, bool page_at)
+static uint64_t slots_wanted(uint32_t nr_ids, uint32_t max_live, enum slots_pages page_at)
 {
 	uint64_t live = max_live < nr_ids ? max_live : nr_ids, least = live + nr_ids + nr_ids / 2;
-	uint64_t nr = page_at ? least : live + 15ULL * nr_ids, most = UINT32_MAX - 256;
+	uint64_t nr = least, most = UINT32_MAX - 256;
+
+	if (page_at == SLOTS_NO_PAGES)
+		nr = live + 15ULL * nr_ids;
+	else if (page_at == SLOTS_PAGES_ROOMY)
+		nr = live + 3ULL * nr_ids;
 
 	if (nr > most)
 		nr = least > most ? least : most;
 	return (nr + 128 + 63) / 64 * 64;
 }
 
-uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at)
+uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps,
+		     enum slots_pages page_at)
 {
 	uint64_t nr = slots_wanted(nr_ids, max_live, page_at);
 
 	return 4ULL * nr_ids + nr / 16 + nr / 8 * (uint64_t)nr_bitmaps + (page_at ? 4 * nr : 0);
 }
 
-int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
-	       struct err *err)
+int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps,
+	       enum slots_pages page_at, struct err *err)
 {
 	uint64_t nr = slots_wanted(nr_ids, max_live, page_at), nr_words = nr / 64;
 	bool ok;

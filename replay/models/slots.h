@@ -48,16 +48,24 @@ struct slots {
 	uint64_t bytes;		/* allocated */
 };
 
+/* Whether slots know their pages; false and true are the first two. */
+enum slots_pages {
+	SLOTS_NO_PAGES,
+	SLOTS_PAGES,		/* numbers for 1.5 accesses a page */
+	SLOTS_PAGES_ROOMY,	/* for 3, in twice the memory: renumbering was a fifth of slru's time */
+};
+
 /*
  * @max_live: the most slots that ever count at once. Bitmap 0 is born all ones but for slot 0,
  * which never counts, the others all zeroes. 0 or -ENOMEM, -EINVAL (more ids than there are
  * numbers); release in any case.
  */
-int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at,
-	       struct err *err);
+int slots_init(struct slots *s, uint32_t nr_ids, uint32_t max_live, int nr_bitmaps,
+	       enum slots_pages page_at, struct err *err);
 void slots_release(struct slots *s);
 /* What slots_init() would allocate. */
-uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps, bool page_at);
+uint64_t slots_bytes(uint32_t nr_ids, uint32_t max_live, int nr_bitmaps,
+		     enum slots_pages page_at);
 
 /*
  * Renumbers the slots from @first on whose bit is set in bitmap 0, in order, from 1; pages with

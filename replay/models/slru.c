@@ -54,7 +54,8 @@ static struct model *slru_create(const struct model_config *config, int *code, s
 	m->capacity = config->capacity_pages;
 	m->max_protected = share_pages(m->capacity, params->protected_pct, 0);
 	m->tail_probation = m->tail_protected = 1;
-	*code = slots_init(&m->slots, config->nr_ids, config->capacity_pages, NR_BITMAPS, true, err);
+	*code = slots_init(&m->slots, config->nr_ids, config->capacity_pages, NR_BITMAPS,
+			   SLOTS_PAGES_ROOMY, err);
 	if (*code) {
 		slru_destroy(m);
 		return NULL;
@@ -95,20 +96,15 @@ static inline void slru_evict(struct model *m)
 	bit_clear(m->slots.bits[LIVE], slot);
 }
 
-static inline void protect(struct model *m, uint32_t page)
+/* The oldest protected page goes back to the head of probation. */
+static inline void unprotect(struct model *m)
 {
-	uint32_t slot;
+	uint32_t slot = oldest_protected(m);
 
-	bit_set(m->slots.bits[PROTECTED], take_slot(m, page));
-	if (++m->nr_protected <= m->max_protected)
-		return;
-	slot = oldest_protected(m);
 	bit_clear(m->slots.bits[LIVE], slot);
 	if (slot + PAGE_AHEAD < m->slots.next)
 		__builtin_prefetch(&m->slots.of[m->slots.page_at[slot + PAGE_AHEAD]], 1);
 	take_slot(m, m->slots.page_at[slot]);
-	m->nr_protected--;
-	m->nr_probation++;
 	m->nr_deactivated++;
 }
 
@@ -120,7 +116,12 @@ static inline void slru_hit(struct model *m, uint32_t page, uint32_t slot)
 	m->nr_protected -= was_protected;
 	m->nr_probation -= !was_protected;
 	m->nr_activated += !was_protected;
-	protect(m, page);
+	bit_set(m->slots.bits[PROTECTED], take_slot(m, page));
+	if (++m->nr_protected <= m->max_protected)
+		return;
+	unprotect(m);
+	m->nr_protected--;
+	m->nr_probation++;
 }
 
 static inline void slru_miss(struct model *m, uint32_t page)
@@ -131,26 +132,75 @@ static inline void slru_miss(struct model *m, uint32_t page)
 	m->nr_probation++;
 }
 
+/*
+ * Both segments are full, so that their lengths stay: a hit in probation sends a protected page
+ * back. Whether an access hits is a coin toss to the processor: nothing branches on it. The victim
+ * is looked up for every access and taken on a miss.
+ */
+static void slru_run(struct model *m, const struct model_batch *batch, size_t i, size_t end)
+{
+	uint64_t *live = m->slots.bits[LIVE], *protected = m->slots.bits[PROTECTED];
+	uint32_t word = m->tail_probation >> 6, *of = m->slots.of;
+	const struct model_batch b = *batch;
+	uint64_t nr_hits = 0, nr_deactivated = m->nr_deactivated, first = i;
+
+	for (; i < end; i++) {
+		uint32_t page = b.pages[i], slot = of[page], hit = bit_test(live, slot);
+		uint32_t was_protected = bit_test(protected, slot);
+		uint64_t victims = live[word] & ~protected[word];
+
+		slots_prefetch(of, &b, i);
+		while (__builtin_expect(!victims, 0)) {
+			word++;
+			victims = live[word] & ~protected[word];
+		}
+		live[word] &= ~(victims & -victims & ((uint64_t)hit - 1));
+		nr_hits += hit;
+		if (b.hit)
+			b.hit[i] = hit;
+		bit_clear(live, slot);
+		bit_or(protected, slots_push_page(&m->slots, page), hit);
+		if (hit & !was_protected)
+			unprotect(m);
+	}
+	m->nr_activated += m->nr_deactivated - nr_deactivated;
+	m->tail_probation = word << 6;
+	m->nr_accesses += end - first;
+	m->nr_hits += nr_hits;
+	m->nr_evictions += end - first - nr_hits;
+}
+
+static size_t slru_step(struct model *m, const struct model_batch *batch, size_t i)
+{
+	uint32_t page = batch->pages[i], slot = m->slots.of[page];
+	bool hit = bit_test(m->slots.bits[LIVE], slot);
+
+	slots_prefetch(m->slots.of, batch, i);
+	m->nr_accesses++;
+	m->nr_hits += hit;
+	if (batch->hit)
+		batch->hit[i] = hit;
+	if (hit)
+		slru_hit(m, page, slot);
+	else
+		slru_miss(m, page);
+	return i + 1;
+}
+
 static void slru_access(struct model *m, const struct model_batch *batch)
 {
-	const uint64_t *live = m->slots.bits[LIVE];
-	uint64_t nr_hits = 0;
+	for (size_t i = 0; i < batch->nr;) {
+		size_t room = (m->slots.nr_slots - m->slots.next) / 2, left = batch->nr - i;
 
-	for (size_t i = 0; i < batch->nr; i++) {
-		uint32_t page = batch->pages[i], slot = m->slots.of[page];
-		bool hit = bit_test(live, slot);
-
-		slots_prefetch(m->slots.of, batch, i);
-		nr_hits += hit;
-		if (batch->hit)
-			batch->hit[i] = hit;
-		if (hit)
-			slru_hit(m, page, slot);
-		else
-			slru_miss(m, page);
+		if (room && m->max_protected && m->nr_protected == m->max_protected &&
+		    m->nr_probation && m->nr_probation == m->capacity - m->max_protected) {
+			left = left < room ? left : room;
+			slru_run(m, batch, i, i + left);
+			i += left;
+		} else {
+			i = slru_step(m, batch, i);
+		}
 	}
-	m->nr_accesses += batch->nr;
-	m->nr_hits += nr_hits;
 }
 
 static void slru_remove(struct model *m, uint32_t page)
