@@ -195,6 +195,12 @@ static bool on_progress(void *ctx, uint64_t done, uint64_t total)
 	return true;
 }
 
+static bool on_asked(void *ctx)
+{
+	(void)ctx;
+	return !stop_requested;
+}
+
 /* Stored at once, so that nothing finished is lost. */
 static void on_finished(void *ctx, size_t i, const struct grid_result *result)
 {
@@ -326,7 +332,7 @@ static int run_curves(struct replay *r, struct err *err)
 	};
 	struct replay_curves curves = {
 		.store = r->store, .stream_id = r->info.stream_id, .source = &source,
-		.grid_opts = &opts, .opts.seed = r->o->seed,
+		.grid_opts = &opts, .opts.seed = r->o->seed, .opts.go_on = on_asked,
 	};
 	int ret = 0;
 

@@ -197,10 +197,16 @@ static void tally_points(const struct tally *t, double rate, uint64_t nr_accesse
 	}
 }
 
+static int ask(const struct curve_opts *opts)
+{
+	return opts->go_on && !opts->go_on(opts->ctx) ? -ECANCELED : 0;
+}
+
 /* ---- lru over all pages ---------------------------------------------------------------------- */
 
 /* Distances of accesses, with the removals between them. */
-static int lru_exact(const struct demand_source *source, struct tally *t, struct err *err)
+static int lru_exact(const struct demand_source *source, const struct curve_opts *opts,
+		     struct tally *t, struct err *err)
 {
 	struct part_reader *reader = NULL;
 	struct distances d;
@@ -215,7 +221,7 @@ static int lru_exact(const struct demand_source *source, struct tally *t, struct
 	while (!ret && (ret = part_reader_next(reader, &part, err)) > 0) {
 		uint32_t at = 0, mark = 0;
 
-		ret = 0;
+		ret = ask(opts);
 		while (at < part.nr || mark < part.nr_marks) {
 			uint32_t end = mark < part.nr_marks ? part.marks[mark].at : part.nr, nr;
 
@@ -393,7 +399,7 @@ static int lru_max_sampled(const struct demand_source *source, const struct curv
 		ret = part_reader_open(source, NULL, 0, &reader, err);
 	while (!ret && (ret = part_reader_next(reader, &part, err)) > 0) {
 		max_sample_part(&s, &part, sampled);
-		ret = 0;
+		ret = ask(opts);
 	}
 	*rate = filter_rate(&s.filter);
 	tally_scale(t, *rate);
@@ -446,10 +452,12 @@ static int scaled(const struct sampled_stream *s, const struct grid_cell *cell,
 	double misses[SAMPLE_GROUPS];
 	int ret = 0;
 
-	for (size_t k = 0; k < nr_sizes && !ret; k++) {
+	for (size_t k = 0; k < nr_sizes && !(ret = ask(opts)); k++) {
 		uint32_t capacity = (uint32_t)lround(sizes[k] * opts->rate);
 
 		ret = model_sampled(s, cell, capacity ? capacity : 1, opts->seed, misses, err);
+		if (ret)
+			break;
 		point_set(&points[k], sizes[k], misses, opts->rate, s->nr_accesses);
 	}
 	return ret;
@@ -479,7 +487,7 @@ static int run_sampled(const struct demand_source *source, const struct grid_cel
 		.salt = (uint32_t)opts->seed, .threshold = (uint32_t)(opts->rate * 0x1p32),
 	};
 	struct sampled_stream s;
-	int ret = sample_stream(source, &filter, &s, err);
+	int ret = sample_stream(source, &filter, opts, &s, err);
 
 	if (ret)
 		return ret;
@@ -508,7 +516,7 @@ static int run_any(const struct demand_source *source, const struct grid_cell *c
 	if (opts->max_pages)
 		ret = lru_max_sampled(source, opts, t, &rate, err);
 	else
-		ret = lru_exact(source, t, err);
+		ret = lru_exact(source, opts, t, err);
 	tally_points(t, rate, source->nr_accesses, points);
 	if (!ret && rate < 1)
 		add_size_error(points, t->nr_sizes, rate, false);
@@ -561,6 +569,16 @@ static double expected_rate(const struct demand_source *source, const struct gri
 		return rate;
 	by_size = (double)opts->max_pages / (double)source->nr_distinct_pages;
 	return by_size < rate ? by_size : rate;
+}
+
+uint64_t curve_bytes_bound(const struct demand_source *source, const struct grid_cell *cell,
+			   const struct curve_opts *opts)
+{
+	double ids = source->nr_ids, fixed = 1 << 20;
+
+	if (opts->rate == 0 || (opts->max_pages && is_lru(cell)))
+		return (uint64_t)(24 * ids + fixed);
+	return (uint64_t)(4 * ids + opts->rate * (8 * (double)source->nr_accesses + 32 * ids) + fixed);
 }
 
 int curve_run(const struct demand_source *source, const struct grid_cell *cell,

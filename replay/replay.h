@@ -275,10 +275,17 @@ struct curve_opts {
 	double rate;		/* share of the pages to sample, 0 < rate < 1; 0: no sampling */
 	uint32_t max_pages;	/* sample at most so many pages (lru only); 0: no limit */
 	uint64_t seed;		/* salt of the sample */
+	/* Nullable; asked now and then, from the thread that runs the curve; false: -ECANCELED. */
+	void *ctx;
+	bool (*go_on)(void *ctx);
 };
 
 /* "exact", "shards" (fixed rate), "shards-max" (fixed size) or "scaled" (any model, scaled down). */
 const char *curve_method(const struct grid_cell *cell, const struct curve_opts *opts);
+
+/* The most that curve_run() allocates, about. */
+uint64_t curve_bytes_bound(const struct demand_source *source, const struct grid_cell *cell,
+			   const struct curve_opts *opts);
 
 /*
  * The curve of cell->model with cell->params at @sizes (ascending): fills points[0 .. nr - 1]. lru

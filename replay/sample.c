@@ -170,7 +170,7 @@ static int renumber_pages(struct sampled_stream *s, const struct sample_filter *
 }
 
 int sample_stream(const struct demand_source *source, const struct sample_filter *filter,
-		  struct sampled_stream *s, struct err *err)
+		  const struct curve_opts *opts, struct sampled_stream *s, struct err *err)
 {
 	struct part_reader *reader = NULL;
 	struct part part = { 0 };
@@ -183,6 +183,8 @@ int sample_stream(const struct demand_source *source, const struct sample_filter
 		if (ret <= 0)
 			break;
 		ret = add_part(s, filter, &part);
+		if (!ret && opts->go_on && !opts->go_on(opts->ctx))
+			ret = -ECANCELED;
 	}
 	part_reader_close(reader);
 	part_release(&part);

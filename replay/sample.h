@@ -63,8 +63,9 @@ struct sampled_stream {
 	uint64_t nr_accesses;	/* of the whole stream */
 };
 
+/* 0, -ECANCELED if opts->go_on() says so, or another -errno. */
 int sample_stream(const struct demand_source *source, const struct sample_filter *filter,
-		  struct sampled_stream *stream, struct err *err);
+		  const struct curve_opts *opts, struct sampled_stream *stream, struct err *err);
 void sampled_stream_release(struct sampled_stream *stream);
 
 #endif

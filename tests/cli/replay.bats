@@ -138,6 +138,47 @@ setup() {
 	[ "$(ask "SELECT count(*) > 50 FROM curve WHERE method = 'shards-max'")" = 1 ]
 }
 
+@test "curves of several models are the same for any number of threads" {
+	for j in 1 3; do
+		./pagereel replay "$db" -m opt,lru,arc,2q --curve --sample 20% -j $j --format csv \
+			>"$BATS_TEST_TMPDIR/sampled.$j"
+		./pagereel replay "$db" -m opt,lru,arc,2q --curve -j $j --format csv \
+			>"$BATS_TEST_TMPDIR/exact.$j"
+	done
+	cmp "$BATS_TEST_TMPDIR/sampled.1" "$BATS_TEST_TMPDIR/sampled.3"
+	cmp "$BATS_TEST_TMPDIR/exact.1" "$BATS_TEST_TMPDIR/exact.3"
+	[ "$(cut -d, -f1 "$BATS_TEST_TMPDIR/exact.1" | uniq | tr '\n' ' ')" = 'model opt lru arc 2q ' ]
+}
+
+@test "Ctrl-C ends --curve, exit 130, and keeps the curves that are finished" {
+	big=$BATS_TEST_TMPDIR/big.db
+	./pagereel synth -o "$big" 'uniform:file=256M,accesses=2M,seed=1' >/dev/null 2>&1
+	./pagereel replay "$big" -m fifo -M 10% >/dev/null
+	set -m	# so that the shell lets it have SIGINT
+	./pagereel replay "$big" -m lru,wtinylfu,lirs,arc,car,opt,s3fifo --curve -M 2%..90%/40 -j 1 \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	for _ in $(seq 300); do
+		[ "$(ask "SELECT count(*) FROM curve" "$big")" -gt 0 ] && break
+		sleep 0.1
+	done
+	kill -INT $! || skip "too fast"
+	status=0
+	wait $! || status=$?
+	[ "$status" = 130 ]
+	grep -q interrupted "$BATS_TEST_TMPDIR/err"
+	grep -q '^lru' "$BATS_TEST_TMPDIR/out"
+	[ "$(ask "SELECT count(*) FROM curve WHERE model = 'lru'" "$big")" = 40 ]
+	[ "$(ask 'SELECT count(DISTINCT model) < 7 FROM curve' "$big")" = 1 ]
+}
+
+@test "--memory that is too little for one model or curve is an error that says how much is" {
+	for how in '-M 10%' --curve '--curve --sample 500'; do
+		run ./pagereel replay "$db" -m lru $how --memory 1K --again
+		[ "$status" = 4 ]
+		[[ $output = *'takes up to'*'--memory'* ]]
+	done
+}
+
 @test "a loop has its knee at its length" {
 	./pagereel synth -o "$BATS_TEST_TMPDIR/loop.db" 'loop:file=16M,accesses=40K,seed=1' >/dev/null 2>&1
 	./pagereel replay "$BATS_TEST_TMPDIR/loop.db" -m lru --curve >/dev/null

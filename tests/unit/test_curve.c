@@ -266,6 +266,35 @@ static void models_without_a_one_pass_curve_say_so(void **state)
 	stream_free(&s);
 }
 
+static bool three_times(void *ctx)
+{
+	return ++*(int *)ctx < 3;
+}
+
+static void a_curve_can_be_interrupted(void **state)
+{
+	static const struct curve_opts opts[] = {
+		{ 0 }, { .rate = 0.5 }, { .max_pages = 100 },
+	};
+	struct stream s;
+
+	stream_make(&s, 1, 400000, 500, false);
+	for (size_t i = 0; i < ARRAY_SIZE(opts); i++) {
+		const struct grid_cell cell = { .model = find_model("lru") };
+		struct curve_opts asking = opts[i];
+		struct curve_point point;
+		uint32_t size = 10;
+		int nr_asked = 0;
+
+		asking.ctx = &nr_asked;
+		asking.go_on = three_times;
+		assert_int_equal(curve_run(&s.source, &cell, &size, 1, &asking, &point, NULL),
+				 -ECANCELED);
+		assert_int_equal(nr_asked, 3);
+	}
+	stream_free(&s);
+}
+
 static void a_loop_has_one_knee_and_a_straight_line_none(void **state)
 {
 	struct curve_point points[100];
@@ -294,6 +323,7 @@ int main(void)
 		cmocka_unit_test(shards_at_a_fixed_size_holds_its_error_band),
 		cmocka_unit_test(scaled_down_models_hold_their_error_band),
 		cmocka_unit_test(models_without_a_one_pass_curve_say_so),
+		cmocka_unit_test(a_curve_can_be_interrupted),
 		cmocka_unit_test(a_loop_has_one_knee_and_a_straight_line_none),
 	};
 
