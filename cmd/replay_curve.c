@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * replay_curve.c - `pagereel replay --curve`: miss ratio by memory, at many sizes at once. Models with
- * a curve in one pass, or over a sample, take a thread each; the runs of the others are one grid. Each
- * curve is stored when it is there, so that an interruption costs those under way only.
+ * replay_curve.c - `pagereel replay --curve`: miss ratio by memory, at many sizes at once. Models
+ * with a curve in one pass, or over a sample, take a thread each; the runs of the others are one
+ * grid. Each curve is stored when it is there, so that an interruption costs those under way only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -171,7 +171,7 @@ static int job_print(const struct replay_curves *c, const struct curve_job *job,
 	return curve_print(out, &key, job_method(c, job), job->points, job->nr, knees, nr_knees);
 }
 
-/* ---- curves in one pass: each on a thread of its own ------------------------------------------- */
+/* ---- curves in one pass: each on a thread of its own ----------------------------------------- */
 
 static struct curve_job *job_take(struct curve_pool *pool)
 {
@@ -277,7 +277,7 @@ static int run_one_pass(struct curve_pool *pool, struct err *err)
 	return pool->code;
 }
 
-/* ---- curves by sizes: all in one grid ---------------------------------------------------------- */
+/* ---- curves by sizes: all in one grid -------------------------------------------------------- */
 
 struct curve_grid {
 	struct curve_pool *pool;
@@ -358,7 +358,7 @@ static int run_by_sizes(struct curve_pool *pool, struct err *err)
 	return pool->code ? pool->code : ret;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 bool replay_is_lru(const struct replay_model *model)
 {

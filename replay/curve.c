@@ -574,11 +574,11 @@ static double expected_rate(const struct demand_source *source, const struct gri
 uint64_t curve_bytes_bound(const struct demand_source *source, const struct grid_cell *cell,
 			   const struct curve_opts *opts)
 {
-	double ids = source->nr_ids, fixed = 1 << 20;
+	double ids = source->nr_ids, accesses = (double)source->nr_accesses, fixed = 1 << 20;
 
 	if (opts->rate == 0 || (opts->max_pages && is_lru(cell)))
 		return (uint64_t)(24 * ids + fixed);
-	return (uint64_t)(4 * ids + opts->rate * (8 * (double)source->nr_accesses + 32 * ids) + fixed);
+	return (uint64_t)(4 * ids + opts->rate * (8 * accesses + 32 * ids) + fixed);
 }
 
 int curve_run(const struct demand_source *source, const struct grid_cell *cell,

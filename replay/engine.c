@@ -302,8 +302,8 @@ static int grid_plan(struct grid *g, struct err *err)
 		nr_textbook += !g->lanes[i].kernel;
 	}
 	if (lane_bytes > limit)
-		return err_set(err, -ENOMEM, "a model of %u pages takes up to %s, and the limit is %s "
-			       "(allow more with --memory)", g->source->nr_ids,
+		return err_set(err, -ENOMEM, "a model of %u pages takes up to %s, and the limit is "
+			       "%s (allow more with --memory)", g->source->nr_ids,
 			       format_bytes(need, sizeof(need), lane_bytes),
 			       format_bytes(have, sizeof(have), limit));
 	fitting = limit / lane_bytes;

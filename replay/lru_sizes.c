@@ -18,7 +18,7 @@ struct lru_sizes {
 	size_t nr;
 	/* by ascending size */
 	uint32_t *capacities;
-	uint64_t *nr_hits_here;	/* hits at this size and not at the next smaller one; [nr]: misses */
+	uint64_t *nr_hits_here;	/* hits at this size, not at the next smaller one; [nr]: misses */
 	uint64_t *nr_removed;
 	uint32_t *nr_holes;
 	size_t *place;		/* order given in -> by size */
@@ -139,6 +139,7 @@ void lru_sizes_counters(const struct lru_sizes *s, size_t i, struct model_counte
 		.deactivated = MODEL_COUNTER_NONE,
 		.ghost_hits = MODEL_COUNTER_NONE,
 		.resident_pages = resident,
-		.metadata_bytes = slots_bytes(s->distances.slots.nr_ids, s->capacities[k], 1, false),
+		.metadata_bytes = slots_bytes(s->distances.slots.nr_ids, s->capacities[k], 1,
+					      SLOTS_NO_PAGES),
 	};
 }

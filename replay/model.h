@@ -21,7 +21,7 @@ struct model;		/* each model's own; begins with nothing in common */
 struct model_config {
 	uint32_t capacity_pages;	/* at least 1 */
 	uint32_t nr_ids;		/* every id is below this */
-	uint64_t nr_accesses;		/* of the whole stream, 0 if unknown; sizes sketches and ageing */
+	uint64_t nr_accesses;		/* of the whole stream, 0 if unknown: sketches, ageing */
 	uint64_t seed;
 	const void *params;		/* the model's options struct, parsed by its params table */
 };
@@ -68,7 +68,7 @@ struct model_ops {
 	/* NULL and *err set on failure (-ENOMEM, -EINVAL in *code). Allocates all it will need. */
 	struct model *(*create)(const struct model_config *config, int *code, struct err *err);
 	void (*access)(struct model *model, const struct model_batch *batch);
-	/* Truncation, not eviction: @page leaves the cache and every ghost. Unknown pages are fine. */
+	/* Truncation, not eviction: @page leaves cache and ghosts. Unknown pages are fine. */
 	void (*remove)(struct model *model, uint32_t page);
 	/* Writes the counters so far, all fields. */
 	void (*counters)(const struct model *model, struct model_counters *out);

@@ -38,7 +38,7 @@ struct demand_source {
 
 /* ---- kernel models: a fixed pipeline with a policy in it ------------------------------------- */
 
-/* How a file was read in the record: what tells readahead of a model what to do (replay_hints()). */
+/* How a file was read in the record: tells a model's readahead what to do (replay_hints()). */
 enum file_reading {
 	READING_UNKNOWN,
 	READING_AHEAD,		/* fills that nobody had asked for yet were seen in it */
@@ -47,7 +47,7 @@ enum file_reading {
 	READING_MAPPED_RANDOM,	/* faults without readahead: as after MADV_RANDOM */
 };
 
-/* A run of neighbouring page ids in one file (or address space): ids first_id .. first_id+pages-1. */
+/* A run of neighbouring ids in one file (or address space): first_id .. first_id + pages - 1. */
 struct replay_extent {
 	uint32_t first_id;
 	uint32_t pages;
@@ -81,7 +81,7 @@ struct replay_context {
 	uint32_t read_ahead_pages;	/* of the device that was read most; 0: unknown */
 	uint32_t max_io_pages;		/* its largest request; 0: unknown */
 	uint32_t max_folio_pages;	/* the largest folio that was added; 0: unknown */
-	const uint64_t *stats_flush_ns;	/* when memcg statistics were flushed, ascending; not owned */
+	const uint64_t *stats_flush_ns;	/* of memcg statistics, ascending; not owned */
 	size_t nr_stats_flushes;
 	struct replay_waits waits;
 	uint32_t swappiness;		/* 0..200 */
@@ -131,7 +131,7 @@ struct replay_counters {
 
 /* An operation that costs CPU, counted by the model, priced by a cost profile. */
 struct replay_cost {
-	const char *component;	/* "lookup", "fill", "scan", "reclaim", "slab", "stats_flush", ... */
+	const char *component;	/* "lookup", "fill", "scan", "reclaim", "slab", ... */
 	const char *operation;	/* key into the cost profile: "scan.page", "reclaim.page", ... */
 	uint64_t count;
 };
@@ -145,7 +145,7 @@ struct cost_entry {
 	const char *source;	/* how it was got, for people */
 };
 
-/* Built in, measured on a host, or calibrated; the owner of an own one keeps entries and strings. */
+/* Built in, measured, or calibrated; the owner of an own one keeps entries and strings. */
 struct cost_profile {
 	const char *name;
 	const struct cost_entry *entries;
@@ -224,15 +224,15 @@ struct grid_opts {
 	uint64_t memory_bytes;		/* of everything together; 0: no limit */
 	uint64_t seed;
 	uint32_t nr_intervals;		/* 0: no interval series */
-	bool by_size;			/* run every size on its own even if one pass could do all */
+	bool by_size;			/* a run per size even if one pass could do all */
 	/* For kernel models; may be NULL and 0 if there are none. */
 	const struct replay_context *context;
 	const struct replay_extent *extents;
 	size_t nr_extents;
 	/*
 	 * All nullable. progress() gets accesses done and to do over all cells, now and then, from
-	 * one thread at a time; false cancels. finished() gets each cell that ran to its end, one at
-	 * a time, in any order.
+	 * one thread at a time; false cancels. finished() gets each cell that ran to its end, one
+	 * at a time, in any order.
 	 */
 	void *ctx;
 	bool (*progress)(void *ctx, uint64_t done, uint64_t total);
@@ -280,7 +280,7 @@ struct curve_opts {
 	bool (*go_on)(void *ctx);
 };
 
-/* "exact", "shards" (fixed rate), "shards-max" (fixed size) or "scaled" (any model, scaled down). */
+/* "exact", "shards" (fixed rate), "shards-max" (fixed size) or "scaled" (any other model). */
 const char *curve_method(const struct grid_cell *cell, const struct curve_opts *opts);
 
 /* The most that curve_run() allocates, about. */
@@ -304,7 +304,8 @@ struct curve_knee {
 };
 
 /* Writes at most @max knees, returns how many there are. */
-size_t curve_knees(const struct curve_point *points, size_t nr, struct curve_knee *knees, size_t max);
+size_t curve_knees(const struct curve_point *points, size_t nr, struct curve_knee *knees,
+		   size_t max);
 
 /* @nr sizes from @least to @most, evenly spaced by their logarithm, each once: how many remain. */
 size_t curve_sizes(uint32_t least, uint32_t most, uint32_t *sizes, size_t nr);

@@ -200,7 +200,7 @@ static inline void run_write(uint32_t *room, uint32_t page, uint32_t run)
 		room[k] = page + k;
 }
 
-/* Records that are nothing but accesses, short of the next interval, while there is room for any. */
+/* Records that are nothing but accesses, short of the next interval, while there is room. */
 static void records_add(struct part_reader *r, struct part *part)
 {
 	const struct demand_block *b = &r->block;

@@ -7,11 +7,12 @@
  * eviction; a cold page is in its test period from when it comes in (or gets another round), also
  * after it was evicted. Used again within it, it turns hot. Three hands go round in one direction:
  *
- *	cold	evicts the next cold page that was not used; one that was used turns hot if in its test
- *		period, else gets another round and a test period, both at the head of the clock
- *	hot	turns a hot page that was not used cold, when there are more hot pages than there may be;
- *		ends the test period of the cold pages it meets on the way
- *	test	ends the test period of the oldest one when there are more non-resident pages than frames
+ *	cold	evicts the next cold page that was not used; one that was used turns hot if in its
+ *		test period, else gets another round and a test period, both at the head
+ *	hot	turns a hot page that was not used cold, when there are more hot pages than there
+ *		may be; ends the test period of the cold pages it meets on the way
+ *	test	ends the test period of the oldest one when there are more non-resident pages than
+ *		frames
  *
  * The share of cold pages grows by one when a page is used again in its test period after eviction,
  * and shrinks by one when a test period ends without a use.

@@ -18,7 +18,7 @@
 
 enum {
 	HAND_AHEAD = 8,
-	HAND_ROOM = 64 + HAND_AHEAD + 1,	/* beyond the last frame, for looks ahead; one to drop in */
+	HAND_ROOM = 64 + HAND_AHEAD + 1,	/* past the end, to look at and to drop in */
 	CLOCK_AHEAD = 24,
 };
 

@@ -73,7 +73,8 @@ static struct model *lfu_create(const struct model_config *config, int *code, st
 	}
 	if (!m || !m->nodes || !m->classes) {
 		lfu_destroy(m);
-		*code = err_set(err, -ENOMEM, "no memory for lfu of %u pages", config->capacity_pages);
+		*code = err_set(err, -ENOMEM, "no memory for lfu of %u pages",
+				config->capacity_pages);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < config->nr_ids; i++)

@@ -56,7 +56,7 @@ static inline uint32_t draw_frame(uint64_t *state, uint32_t nr)
 static inline void random_fill(struct model *m, uint32_t page)
 {
 	uint64_t ahead = m->rand_state;
-	uint32_t frame;
+	uint32_t frame, next;
 
 	if (m->nr_resident < m->capacity_pages) {
 		frame = m->nr_resident++;
@@ -66,7 +66,8 @@ static inline void random_fill(struct model *m, uint32_t page)
 		m->nr_evictions++;
 		/* the next victims are known already */
 		ahead = m->rand_state + 3 * 0x9e3779b97f4a7c15ULL;
-		__builtin_prefetch(&m->frame_of[m->page_in[draw_frame(&ahead, m->capacity_pages)]], 1);
+		next = m->page_in[draw_frame(&ahead, m->capacity_pages)];
+		__builtin_prefetch(&m->frame_of[next], 1);
 		ahead = m->rand_state + 7 * 0x9e3779b97f4a7c15ULL;
 		__builtin_prefetch(&m->page_in[draw_frame(&ahead, m->capacity_pages)], 1);
 	}

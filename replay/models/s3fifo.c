@@ -95,7 +95,8 @@ static inline void count_set(struct model *m, uint32_t slot, uint32_t count)
 static inline void count_up(struct model *m, uint32_t slot)
 {
 	uint64_t bit = 1ULL << (slot & 63);
-	uint64_t *low = &m->slots.bits[COUNT0][slot >> 6], *high = &m->slots.bits[COUNT1][slot >> 6];
+	uint64_t *low = &m->slots.bits[COUNT0][slot >> 6];
+	uint64_t *high = &m->slots.bits[COUNT1][slot >> 6];
 	uint64_t carry = *low & bit;
 
 	*low = (*low ^ bit) | (*high & carry);	/* 3 stays 3 */
@@ -123,7 +124,8 @@ PREFETCHING void prefetch_page(const struct model *m, uint32_t slot)
 static inline void evict_main(struct model *m)
 {
 	for (;;) {
-		uint32_t slot = bit_next_both(m->slots.bits[LIVE], m->slots.bits[MAIN], m->tail_main);
+		uint32_t slot = bit_next_both(m->slots.bits[LIVE], m->slots.bits[MAIN],
+					      m->tail_main);
 		uint32_t count = count_of(m, slot);
 
 		m->tail_main = slot + 1;

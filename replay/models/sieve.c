@@ -78,7 +78,8 @@ static inline uint32_t sweep(struct model *m, uint32_t slot)
 	uint64_t from = ~0ULL << (slot & 63);
 
 	for (;;) {
-		uint64_t stop = live[w] & ~visited[w] & from;	/* the future is live, not visited */
+		/* the future is live, not visited */
+		uint64_t stop = live[w] & ~visited[w] & from;
 		uint64_t passed = live[w] & visited[w] & from & ((stop & -stop) - 1);
 
 		if (passed) {

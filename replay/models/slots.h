@@ -52,7 +52,7 @@ struct slots {
 enum slots_pages {
 	SLOTS_NO_PAGES,
 	SLOTS_PAGES,		/* numbers for 1.5 accesses a page */
-	SLOTS_PAGES_ROOMY,	/* for 3, in twice the memory: renumbering was a fifth of slru's time */
+	SLOTS_PAGES_ROOMY,	/* for 3, in twice the memory */
 };
 
 /*

@@ -84,7 +84,8 @@ static struct model *wtinylfu_create(const struct model_config *config, int *cod
 	m->max_protected = share_pages(m->max_main, params->protected_pct, 0);
 	m->sample = params->sample * config->capacity_pages;
 	m->tail_window = m->tail_probation = m->tail_protected = 1;
-	*code = slots_init(&m->slots, config->nr_ids, config->capacity_pages, NR_BITMAPS, true, err);
+	*code = slots_init(&m->slots, config->nr_ids, config->capacity_pages, NR_BITMAPS,
+			   SLOTS_PAGES, err);
 	if (!*code)
 		*code = sketch_init(m, config->capacity_pages, config->nr_ids, err);
 	if (*code) {
@@ -107,6 +108,11 @@ static inline uint64_t sketch_hash(uint32_t page)
 static inline uint64_t *sketch_line(const struct model *m, uint64_t hash)
 {
 	return &m->sketch[(hash >> 40 & m->line_mask) * LINE_WORDS];
+}
+
+PREFETCHING void sketch_prefetch(const struct model *m, uint32_t page)
+{
+	__builtin_prefetch(sketch_line(m, sketch_hash(page)));
 }
 
 /* Row @row's word in the line, and the shift of the counter in it: five bits of the hash a row. */
@@ -205,7 +211,7 @@ static void window_overflow(struct model *m)
 	bit_clear(m->slots.bits[LIVE], slot);
 	m->nr_window--;
 	if (slot + PAGE_AHEAD < m->slots.next)
-		__builtin_prefetch(sketch_line(m, sketch_hash(m->slots.page_at[slot + PAGE_AHEAD])));
+		sketch_prefetch(m, m->slots.page_at[slot + PAGE_AHEAD]);
 	if (m->nr_probation + m->nr_protected < m->max_main) {
 		to_probation(m, page);
 		return;
@@ -216,7 +222,7 @@ static void window_overflow(struct model *m)
 	}
 	victim = m->nr_probation ? oldest_probation(m) : oldest_protected(m);
 	if (victim + PAGE_AHEAD < m->slots.next)
-		__builtin_prefetch(sketch_line(m, sketch_hash(m->slots.page_at[victim + PAGE_AHEAD])));
+		sketch_prefetch(m, m->slots.page_at[victim + PAGE_AHEAD]);
 	if (sketch_estimate(m, page) > sketch_estimate(m, m->slots.page_at[victim])) {
 		main_evict(m, victim);
 		to_probation(m, page);
@@ -330,7 +336,8 @@ static void wtinylfu_counters(const struct model *m, struct model_counters *out)
 static const struct param wtinylfu_params[] = {
 	{ "window", PARAM_PCT, offsetof(struct wtinylfu_params, window_pct), "1", 0, 100, "%",
 	  "the window's share of the capacity", NULL },
-	{ "protected", PARAM_PCT, offsetof(struct wtinylfu_params, protected_pct), "80", 0, 100, "%",
+	{ "protected", PARAM_PCT, offsetof(struct wtinylfu_params, protected_pct), "80", 0, 100,
+	  "%",
 	  "the protected segment's share of the rest", NULL },
 	{ "sample", PARAM_U64, offsetof(struct wtinylfu_params, sample), "10", 1, 1000, "accesses",
 	  "accesses per page of the capacity after which counters are halved", NULL },

@@ -103,9 +103,9 @@ static void request_add(void *ctx, uint32_t page, uint32_t run)
 
 static int stream_store(struct bench *b)
 {
-	const struct capture_info capture = { .source = "synth",
-					      .input = "bench",
-					      .has_hits = true };
+	const struct capture_info capture = {
+		.source = "synth", .input = "bench", .has_hits = true,
+	};
 	int64_t capture_id;
 	int ret = store_create(&b->store, b->path, 0, &b->err);
 
