@@ -248,8 +248,9 @@ static inline void fixed_load(const uint8_t *p, uint32_t *values, uint32_t nr, s
 static __attribute__((target("avx2"))) void triples_load_avx2(const uint8_t *p, uint32_t *values,
 							      uint32_t nr)
 {
-	const __m256i spread = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,
-						0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+	const __m256i spread = _mm256_setr_epi8(
+		0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,
+		0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
 	uint32_t i = 0;
 
 	for (; i + 8 <= nr; i += 8, p += 24) {

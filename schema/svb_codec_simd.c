@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * svb_codec_simd.c - StreamVByte decoded four values at a time. Distributions build libstreamvbyte for the
- * least of processors, some without optimization: 5 ns a value, where reading must take less.
+ * svb_codec_simd.c - StreamVByte decoded four values at a time. Distributions build libstreamvbyte
+ * for the least of processors, some without optimization: 5 ns a value, and reading must take less.
  *
  * A control byte says how many bytes each of four values has. A table by control byte says where
  * each byte of the four goes, and how many there are (Lemire, Kurz, Rupp, Stream VByte: faster

@@ -339,7 +339,8 @@ static void vectors_decode_what_the_library_does(void **state)
 		bool zero_mode = round % 2;
 
 		for (uint32_t i = 0; i < nr; i++)
-			values[i] = (uint32_t)(rand_next(&seed) >> 32) >> 8 * (rand_next(&seed) % 5) % 32;
+			values[i] = (uint32_t)(rand_next(&seed) >> 32) >>
+				    8 * (rand_next(&seed) % 5) % 32;
 		memset(bytes, 0, sizeof(bytes));
 		if (zero_mode)
 			streamvbyte_encode_0124(values, nr, bytes);
