@@ -107,7 +107,7 @@ assert_ok() { # RULE
 		echo "$1" >"$cgroup/memory.swappiness"
 		"$pagereel" capture -f -o "$db" --cgroup "$cgroup" -- sh -c "
 			echo \$\$ >$cgroup/cgroup.procs
-			exec $reader idle $((9 << 20)) $reader read $dir/file 4096 40000 random"
+			exec $reader idle $((9 << 20)) $reader read $dir/file 4096 150000 random"
 	}
 	load 0
 	assert_finding swappiness
