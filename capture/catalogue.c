@@ -14,18 +14,29 @@
 #define RECLAIM(sys, ...) { sys, { __VA_ARGS__ }, STREAM_RECLAIM, false }
 #define RECLAIM_PACKED(sys, ...) { sys, { __VA_ARGS__ }, STREAM_RECLAIM, true }
 
+/* Where reclaim by a task begins and ends, of each kind. */
+#define RECLAIM_EPISODES \
+	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_begin"), \
+	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_end"), \
+	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_begin"), \
+	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_end"), \
+	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin"), \
+	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_end"), \
+	RECLAIM("vmscan", "mm_vmscan_node_reclaim_begin"), \
+	RECLAIM("vmscan", "mm_vmscan_node_reclaim_end")
+
+/* What tells of the tasks that are followed. */
+#define TASK_EVENTS \
+	DEMAND("sched", "sched_process_fork"), \
+	DEMAND("sched", "sched_process_exec"), \
+	DEMAND("sched", "sched_process_exit"), \
+	RECLAIM("cgroup", "cgroup_attach_task")
+
 static const struct catalogue_event reclaim_events[] = {
 	RECLAIM("vmscan", "mm_vmscan_kswapd_wake"),
 	RECLAIM("vmscan", "mm_vmscan_kswapd_sleep"),
 	RECLAIM("vmscan", "mm_vmscan_wakeup_kswapd"),
-	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_node_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_node_reclaim_end"),
+	RECLAIM_EPISODES,
 	RECLAIM("vmscan", "mm_vmscan_reclaim_pages"),
 	RECLAIM("vmscan", "mm_vmscan_throttled"),
 	RECLAIM("vmscan", "mm_vmscan_lru_isolate"),
@@ -85,10 +96,7 @@ static const struct catalogue_event memcg_stats_events[] = {
 };
 
 static const struct catalogue_event tasks_events[] = {
-	DEMAND("sched", "sched_process_fork"),
-	DEMAND("sched", "sched_process_exec"),
-	DEMAND("sched", "sched_process_exit"),
-	RECLAIM("cgroup", "cgroup_attach_task"),
+	TASK_EVENTS,
 };
 
 static const struct catalogue_event faults_events[] = {
@@ -108,19 +116,9 @@ static const struct catalogue_event sched_events[] = {
 static const struct catalogue_event reclaim_cpu_events[] = {
 	RECLAIM("vmscan", "mm_vmscan_kswapd_wake"),
 	RECLAIM("vmscan", "mm_vmscan_kswapd_sleep"),
-	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_direct_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_memcg_softlimit_reclaim_end"),
-	RECLAIM("vmscan", "mm_vmscan_node_reclaim_begin"),
-	RECLAIM("vmscan", "mm_vmscan_node_reclaim_end"),
+	RECLAIM_EPISODES,
 	RECLAIM("sched", "sched_switch"),	/* of everyone: kswapd, too */
-	DEMAND("sched", "sched_process_fork"),
-	DEMAND("sched", "sched_process_exec"),
-	DEMAND("sched", "sched_process_exit"),
-	RECLAIM("cgroup", "cgroup_attach_task"),
+	TASK_EVENTS,
 };
 
 static const struct catalogue_event compaction_events[] = {
